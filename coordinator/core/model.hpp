@@ -1,0 +1,126 @@
+/// Records of the coordinator and the transitions between them. The core machine makes transitions, the
+/// store applies a batch of them in one transaction, and what the machine promised is sent after it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/core/message.hpp"
+#include "common/core/task.hpp"
+
+namespace cupel::coordinator {
+
+enum class CampaignState : std::uint8_t { running, paused, finished, cancelled };
+enum class TaskState : std::uint8_t { blocked, queued, leased, done, dead, cancelled };
+[[nodiscard]] std::string_view name(CampaignState state);
+[[nodiscard]] std::string_view name(TaskState state);
+[[nodiscard]] std::optional<CampaignState> parse_campaign_state(std::string_view text);
+[[nodiscard]] std::optional<TaskState> parse_task_state(std::string_view text);
+
+struct CampaignRow {
+  CampaignId id;
+  std::string owner;
+  std::string name;
+  std::int32_t priority = 0;
+  CampaignState state = CampaignState::running;
+  std::string document;      ///< Canonical JSON of the campaign file.
+  std::string digest;        ///< SHA-256 of `document`, hex.
+  std::string idempotency_key;
+  WallTime created;
+  WallTime finished;         ///< us = 0: not yet.
+};
+
+struct RepositoryRow {
+  RepositoryId id;
+  CampaignId campaign;
+  std::uint32_t ordinal = 0;
+  std::string name;          ///< source_name(), for people.
+  std::string source;        ///< JSON of Source.
+  std::vector<std::string> subdirs;
+  std::string commit;        ///< The pin; empty until acquired.
+  std::string tree;
+  WorkerId holder;           ///< Who has the snapshot; 0 none.
+};
+
+struct UnitRow {
+  UnitId id;
+  CampaignId campaign;
+  RepositoryId repository;
+  std::string info;          ///< JSON of UnitInfo.
+  std::optional<Verdict> verdict;  ///< Empty while open.
+  Reason reason = Reason::none;
+  Fault fault = Fault::none;
+  std::string message;
+  TaskId deciding_task;      ///< Whose result decided; 0 none.
+  WallTime finished;
+};
+
+/// A task as the scheduler sees it: about 100 bytes; the spec stays in the store.
+struct TaskRow {
+  TaskId id;
+  CampaignId campaign;
+  RepositoryId repository;
+  UnitId unit;
+  TaskKind kind = TaskKind::acquire;
+  TaskState state = TaskState::queued;
+  WorkerId preferred;        ///< Must run there (holder of the workspace); 0 = anywhere.
+  std::int32_t priority = 0;
+  std::uint16_t charged = 0;       ///< Failures of the task's own doing so far.
+  std::uint16_t interruptions = 0; ///< Lost workers, drains, engine faults so far.
+  Token token;               ///< Of the live attempt, or the last.
+  WorkerId worker;           ///< Of the live attempt.
+  WallTime ready;            ///< When it became ready (queue wait is measured from here).
+  WallTime not_before;       ///< Back-off after a failed attempt.
+};
+
+// ---- transitions -----------------------------------------------------------------------------
+
+struct CampaignCreated { CampaignRow campaign; };
+struct CampaignChanged { CampaignId id; CampaignState state; WallTime at; };
+struct RepositoryCreated { RepositoryRow repository; };
+struct RepositoryPinned { RepositoryId id; std::string commit; std::string tree; WorkerId holder; };
+struct RepositoryHolder { RepositoryId id; WorkerId holder; };  ///< Workspace gained or lost (0).
+struct UnitCreated { UnitRow unit; };
+struct UnitFinished {
+  UnitId id; Verdict verdict; Reason reason; Fault fault; std::string message; TaskId deciding_task;
+  WallTime at;
+};
+struct TaskCreated { TaskRow task; std::string spec; };  ///< `spec`: JSON of TaskSpec::work and unit facts.
+struct TaskLeased { TaskId id; Token token; WorkerId worker; WallTime at; };
+/// Back to the queue (or dead) without a result; ends the attempt `token`.
+struct TaskReturned {
+  TaskId id; Token token; TaskState state; std::uint16_t charged; std::uint16_t interruptions;
+  WallTime not_before; WallTime at; std::string why;
+};
+struct TaskFinished { TaskId id; Token token; WallTime at; TaskResult result; };
+struct TaskStateChanged { TaskId id; TaskState state; WorkerId preferred; WallTime at; };
+struct WorkerSeen {
+  WorkerId id; std::string name; std::string key; std::string host; std::string version; WallTime at;
+};
+struct WorkerDrain { WorkerId id; bool draining; };
+/// Appends to `events`; feeds SSE. `body` is a JSON object.
+struct EventAppended { CampaignId campaign; std::string type; std::string body; WallTime at; };
+/// Ids up to these numbers are handed out: written before any of them is used.
+struct SequencesReserved { std::uint64_t ids = 0; std::uint64_t tokens = 0; };
+
+using Transition =
+    std::variant<CampaignCreated, CampaignChanged, RepositoryCreated, RepositoryPinned,
+                 RepositoryHolder, UnitCreated, UnitFinished, TaskCreated, TaskLeased, TaskReturned,
+                 TaskFinished, TaskStateChanged, WorkerSeen, WorkerDrain, EventAppended,
+                 SequencesReserved>;
+
+/// What the machine needs back at start.
+struct Recovered {
+  FleetId fleet;
+  SequencesReserved sequences;
+  std::vector<CampaignRow> campaigns;        ///< Running and paused ones.
+  std::vector<RepositoryRow> repositories;   ///< Of those campaigns.
+  std::vector<UnitRow> units;                ///< Of those campaigns.
+  std::vector<TaskRow> tasks;                ///< Of those campaigns: blocked, queued, leased.
+  std::vector<WorkerId> draining;
+};
+
+}  // namespace cupel::coordinator

@@ -1,0 +1,99 @@
+/// The store as the coordinator's app sees it. Real: coordinator/sql. Fakes: tests.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/model.hpp"
+
+namespace cupel::coordinator {
+
+struct EventRow {
+  std::uint64_t seq = 0;
+  CampaignId campaign;
+  std::string type;
+  std::string body;
+  WallTime at;
+};
+
+/// What a committed batch gives back: the spec of every task that it leased, so that no second read
+/// is needed before the lease is sent, and the events with their numbers.
+struct Applied {
+  std::map<TaskId, std::string> specs;
+  std::vector<EventRow> events;
+};
+
+/// Writes. One writer; batches that wait are committed together.
+class StoreWriter {
+ public:
+  StoreWriter() = default;
+  StoreWriter(const StoreWriter&) = delete;
+  StoreWriter& operator=(const StoreWriter&) = delete;
+  virtual ~StoreWriter() = default;
+
+  /// Queues a batch; `done` is called on the writer's thread after the commit (or its failure:
+  /// nothing of the batch is in the store, and the store is not to be trusted until it is reopened).
+  virtual void apply(std::vector<Transition> batch, std::function<void(Result<Applied>)> done) = 0;
+};
+
+struct Page {
+  std::uint32_t limit = 200;       ///< At most 200 for people's requests; internal readers may ask more.
+  std::string token;               ///< Opaque, from the page before.
+};
+
+struct CampaignSummary {
+  CampaignRow campaign;
+  std::map<Verdict, std::uint64_t> verdicts;
+  std::uint64_t units = 0;
+  std::uint64_t units_open = 0;
+  std::uint64_t repositories = 0;
+  std::uint64_t repositories_open = 0;  ///< Not yet acquired: their units aren't known.
+  std::map<TaskState, std::uint64_t> tasks;
+  std::uint64_t interruptions = 0;      ///< Sum over its tasks.
+};
+
+struct UnitResult {
+  UnitRow unit;
+  RepositoryRow repository;
+  std::string result;      ///< JSON of the deciding task's TaskResult; empty while open.
+  std::string acquire;     ///< JSON of the AcquireModules result, where there is one.
+};
+
+struct TaskView {
+  TaskRow task;
+  std::string spec;
+  std::string result;      ///< JSON; empty while open.
+  struct Attempt {
+    Token token; WorkerId worker; WallTime started; WallTime ended; std::string how;
+  };
+  std::vector<Attempt> attempts;
+};
+
+/// Reads; each call blocks, so they are made on reader threads. Errors: Errc::store_failed, not_found.
+class StoreReader {
+ public:
+  StoreReader() = default;
+  StoreReader(const StoreReader&) = delete;
+  StoreReader& operator=(const StoreReader&) = delete;
+  virtual ~StoreReader() = default;
+
+  virtual Result<Recovered> recover() = 0;
+  virtual Result<std::vector<CampaignSummary>> campaigns(Page page, std::optional<CampaignState> state) = 0;
+  virtual Result<CampaignSummary> campaign(CampaignId id) = 0;
+  virtual Result<std::optional<CampaignId>> find_idempotent(const std::string& owner, const std::string& key) = 0;
+  /// In id order; `after` = 0 for the first page.
+  virtual Result<std::vector<UnitResult>> results(CampaignId id, UnitId after, std::uint32_t limit,
+                                                  std::optional<Verdict> verdict) = 0;
+  virtual Result<TaskView> task(TaskId id) = 0;
+  virtual Result<std::vector<TaskView>> tasks_of(CampaignId campaign, UnitId unit) = 0;
+  virtual Result<std::vector<RepositoryRow>> repositories(CampaignId id) = 0;
+  virtual Result<std::vector<EventRow>> events_after(std::uint64_t seq, std::optional<CampaignId> campaign,
+                                                     std::uint32_t limit) = 0;
+  virtual Result<std::uint64_t> last_event() = 0;
+};
+
+}  // namespace cupel::coordinator
