@@ -20,6 +20,16 @@ struct LocalPath {
   friend bool operator==(const LocalPath&, const LocalPath&) = default;
 };
 
+/// A folder that the client could not pack because its content can't be trusted (hostile git
+/// configuration, alternates outside, ...). It stays in the campaign, so that its unit gets the verdict
+/// `refused:<reason>` instead of disappearing; nothing is ever acquired for it.
+struct RefusedSource {
+  std::string name;     ///< The path as written.
+  Reason reason = Reason::source_not_allowed;  ///< One of the class `refused`.
+  std::string message;  ///< One line for people, at most 4 KiB.
+  friend bool operator==(const RefusedSource&, const RefusedSource&) = default;
+};
+
 /// Where something stands in the file, 1-based; 0 = unknown (canonical JSON has no places).
 struct Place {
   int line = 0;
@@ -27,9 +37,12 @@ struct Place {
 };
 
 struct RepositoryEntry {
-  std::variant<GitSource, BundleSource, ModuleSource, LocalPath> source;
-  std::vector<std::string> subdirs;
-  Place place;
+  std::variant<GitSource, BundleSource, ModuleSource, LocalPath, RefusedSource> source;
+  std::vector<std::string> subdirs;  ///< Empty = every go.mod.
+  Place place;                       ///< Not part of the value: two entries that differ only here are equal.
+  friend bool operator==(const RepositoryEntry& a, const RepositoryEntry& b) {
+    return a.source == b.source && a.subdirs == b.subdirs;
+  }
 };
 
 enum class KeepLogs : std::uint8_t { all, failed, none };
@@ -51,6 +64,7 @@ struct Campaign {
   std::vector<Verdict> fail_on = {Verdict::failing};  ///< gate: exit code 3
   double max_inconclusive_ratio = 1.0;     ///< gate: above it exit code 5
   KeepLogs keep_logs = KeepLogs::all;
+  friend bool operator==(const Campaign&, const Campaign&) = default;
 };
 
 }  // namespace cupel::campaign
