@@ -44,12 +44,18 @@ struct Hello {
   Capacity capacity;
   std::vector<LiveLease> running;     ///< Attempts that run right now.
   std::vector<LiveLease> unacknowledged;  ///< Results that wait in the outbox.
+  /// One counter over the hellos and heartbeats of a process, from 1. The coordinator's answers and
+  /// leases name the newest beat it has seen; a lease lasts lease_ms from the moment the worker SENT
+  /// that beat, so the worker's clock for it always runs out before the coordinator's does, however
+  /// long a message was on its way.
+  std::uint64_t beat = 0;
 };
 
 /// At least once every WelcomeTerms::heartbeat; any message counts as a sign of life.
 struct Heartbeat {
   Capacity capacity;
-  std::vector<LiveLease> renew;       ///< Leases to extend.
+  std::vector<LiveLease> renew;       ///< Every attempt that the worker still holds.
+  std::uint64_t beat = 0;             ///< See Hello::beat.
 };
 
 struct ResultMessage {
@@ -81,6 +87,7 @@ struct Welcome {
   std::vector<LiveLease> cancel;      ///< Of `running`: stop, the lease is gone.
   std::vector<LiveLease> resend;      ///< Of `unacknowledged`: send the result.
   std::vector<LiveLease> forget;      ///< Of `unacknowledged`: drop it.
+  std::uint64_t beat = 0;             ///< Of the hello that this answers; `keep` is renewed from it.
 };
 
 /// The session can't begin or go on. `retry_after_ms` = 0: don't try again by yourself.
@@ -93,13 +100,15 @@ struct Refuse {
 struct Lease {
   TaskSpec spec;
   Token token;
-  std::uint32_t lease_ms = 30000;     ///< From the moment of receipt minus the margin.
+  std::uint32_t lease_ms = 30000;     ///< From the moment that `beat` was sent.
+  std::uint64_t beat = 0;             ///< Newest beat of this worker that the coordinator had seen.
 };
 
 /// Answer to Heartbeat.
 struct HeartbeatAck {
   std::vector<LiveLease> renewed;
   std::vector<LiveLease> lost;        ///< Stop these: LEASE_LOST.
+  std::uint64_t beat = 0;             ///< Of the heartbeat that this answers.
 };
 
 /// After the commit that recorded the result (or because it is known already): drop it.

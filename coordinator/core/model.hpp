@@ -121,6 +121,7 @@ struct Recovered {
   std::vector<UnitRow> units;                ///< Of those campaigns.
   std::vector<TaskRow> tasks;                ///< Of those campaigns: blocked, queued, leased.
   std::vector<WorkerId> draining;
+  std::vector<WorkerSeen> workers;           ///< Every worker ever seen: binds its key to its id.
 };
 
 }  // namespace cupel::coordinator
