@@ -1,0 +1,68 @@
+/// The settings of cupel-worker and the values that the rest of the program is given.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/config.hpp"
+#include "common/core/error.hpp"
+#include "common/core/settings.hpp"
+#include "common/core/time.hpp"
+
+namespace cupel::worker {
+
+/// Declares every setting of the worker.
+[[nodiscard]] config::Schema settings_schema();
+
+/// What a worker never exceeds, whatever a campaign asks for.
+struct Bounds {
+  RunLimits limits_max;              ///< Field by field.
+  std::uint64_t task_seconds_max = 0;
+};
+
+/// The settings as values, checked where one depends on another.
+struct Options {
+  std::string data_dir;
+  std::string name;
+  std::string coordinator_control;
+  std::string coordinator_bulk;
+  std::string coordinator_key;       ///< Z85
+  std::string key_file;
+  std::string engine_socket;
+  std::string wrapper;               ///< Path of cupel-init on the host.
+  std::uint32_t slots = 0;           ///< 0: from the host's cores and memory.
+  std::string metrics_listen;        ///< Empty: no endpoint.
+  std::string ready_file;
+  std::string module_proxy;          ///< GOPROXY of acquire; empty: environment, then the go command.
+  std::string checksum_database;     ///< GOSUMDB, likewise.
+  std::string fixture_proxy;         ///< Directory of a file proxy; replaces the network.
+  std::string ca_bundle;
+  std::string git_credentials_file;
+  std::string netrc_file;
+  bool allow_local_sources = false;
+  std::vector<std::string> allowed_sources;
+  std::uint64_t disk_reserve_bytes = 0;   ///< Below it nothing is taken.
+  std::uint64_t inode_reserve = 0;
+  std::uint64_t outbox_reserve_bytes = 0;
+  std::uint64_t modcache_bytes_max = 0;   ///< Budgets of the writable mounts.
+  std::uint64_t modcache_inodes_max = 0;
+  std::uint64_t gocache_bytes_max = 0;
+  std::uint64_t gocache_inodes_max = 0;
+  std::uint64_t workspaces_bytes_max = 0;
+  Duration drain_limit{};
+  Duration reap_period{};
+  Duration reap_grace{};
+  bool allow_unprobed = false;
+  Bounds bounds;
+};
+
+/// Errors: bad_config with the setting's name.
+[[nodiscard]] Result<Options> options_from(const config::Settings& settings);
+
+/// A campaign's settings within the worker's bounds; what was cut is named in `notes`.
+[[nodiscard]] ValidationSettings clamp(ValidationSettings wanted, const Bounds& bounds,
+                                       std::vector<std::string>& notes);
+
+}  // namespace cupel::worker
