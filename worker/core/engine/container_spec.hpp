@@ -1,0 +1,98 @@
+/// The profile table as code: from a run request to the engine's create request, environment,
+/// mounts and all. Pure. This file and its golden tests are the security argument; read them
+/// together with docs/security.md.
+#pragma once
+
+#include "common/core/error.hpp"
+#include "common/core/ids.hpp"
+#include "common/core/time.hpp"
+#include "common/engine/answers.hpp"
+#include "worker/core/engine/run.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cupel::worker {
+
+/// What a worker knows of an image: learnt once by inspection, never from the image's own code.
+struct ImageTraits {
+  engine::ImageFacts facts;
+  bool c_compiler = false;  ///< gcc is in it: execute gets CGO_ENABLED=1.
+};
+
+/// Facts of the host and the worker's configuration; the same for every run.
+struct ProfileContext {
+  FleetId fleet;
+  WorkerId worker;
+  Incarnation incarnation;
+  std::string wrapper_path;  ///< Host path of cupel-init, as the engine sees it.
+  std::string goproxy;       ///< Proxies only: "direct" and "off" are refused.
+  std::string gosumdb;       ///< "off" is refused unless a fixture proxy is in use.
+  std::string ca_bundle;  ///< Host path of a PEM file for acquire, mutate and tool; may be empty.
+  /// HTTP_PROXY and friends for the same three profiles; may be empty.
+  std::map<std::string, std::string> proxy_environment;
+  std::string egress_network = "bridge";  ///< Engine network of acquire, mutate and tool.
+  std::string runtime;                    ///< Engine runtime; empty = the engine's default.
+  bool own_seccomp = true;  ///< Off only where the engine can't take a profile by value.
+};
+
+/// What makes this run's container this run's.
+struct RunIdentity {
+  std::string run_id;  ///< Hex; also the last part of the container's name.
+  WallTime deadline;   ///< Any worker of the fleet may kill it after this.
+};
+
+/// One bind mount as the profile decides it.
+struct BoundMount {
+  std::string host_path;
+  std::string path;  ///< In the container.
+  bool writable = false;
+  friend bool operator==(const BoundMount&, const BoundMount&) = default;
+};
+
+/// Keys of the labels.
+namespace label {
+inline constexpr std::string_view kFleet = "cupel.fleet";
+inline constexpr std::string_view kWorker = "cupel.worker";
+inline constexpr std::string_view kIncarnation = "cupel.incarnation";
+inline constexpr std::string_view kCampaign = "cupel.campaign";
+inline constexpr std::string_view kTask = "cupel.task";
+inline constexpr std::string_view kRun = "cupel.run";
+inline constexpr std::string_view kProfile = "cupel.profile";
+inline constexpr std::string_view kToken = "cupel.token";
+inline constexpr std::string_view kDeadline = "cupel.deadline";  ///< Unix seconds, decimal.
+}  // namespace label
+
+inline constexpr std::string_view kWrapperPath = "/cupel-init";
+inline constexpr std::string_view kContainerUser = "65534:65534";
+inline constexpr std::uint32_t kContainerUid = 65534;
+
+/// "cupel-w-abc-<run id>"
+[[nodiscard]] std::string container_name(const ProfileContext& context, const RunIdentity& run);
+[[nodiscard]] std::map<std::string, std::string> container_labels(const RunRequest& request,
+                                                                  const ProfileContext& context,
+                                                                  const RunIdentity& run);
+
+/// The mounts of the request in the modes of its profile, without the wrapper and the CA bundle.
+/// Errors: refused_by_policy for a role that the profile doesn't have, a missing one that it
+/// demands, or a path that is not absolute and clean.
+[[nodiscard]] Result<std::vector<BoundMount>> profile_mounts(const RunRequest& request);
+
+/// Exactly the variables that the profile sets, by name.
+/// Errors: refused_by_policy for a proxy or checksum database setting that the profile can't have.
+[[nodiscard]] Result<std::map<std::string, std::string>> profile_environment(
+    const RunRequest& request, const ProfileContext& context, const ImageTraits& image);
+
+/// The body of the create call. Errors: refused_by_policy (as above, an empty command, an image by
+/// tag, limits that make no sense), unsafe_sandbox (an image that declares volumes).
+[[nodiscard]] Result<std::string> container_spec(const RunRequest& request,
+                                                 const ProfileContext& context,
+                                                 const ImageTraits& image, const RunIdentity& run);
+
+/// Bound of one stored log: more than twice the cap, with the engine's overhead per line.
+[[nodiscard]] std::uint64_t log_bytes_bound(const RunLimits& limits);
+
+}  // namespace cupel::worker

@@ -1,0 +1,61 @@
+/// Removes what crashed or abandoned runs left behind: containers by their labels, and directories
+/// that containers wrote.
+#pragma once
+
+#include "common/docker/client.hpp"
+#include "worker/core/engine/orphans.hpp"
+#include "worker/ports/run_port.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <set>
+#include <string>
+
+namespace cupel::worker {
+
+struct ReapCounts {
+  std::uint64_t listed = 0;  ///< Containers with our fleet's label.
+  std::uint64_t removed = 0;
+  std::uint64_t gone = 0;             ///< Were in the list, and gone at the re-check.
+  std::uint64_t spared = 0;           ///< Looked like orphans in the list, and not at the re-check.
+  std::uint64_t failed = 0;           ///< Tried again in the next pass.
+  std::uint64_t removed_foreign = 0;  ///< Of `removed`: another worker's, past deadline and grace.
+};
+
+struct ReaperOptions {
+  FleetId fleet;
+  WorkerId worker;
+  Incarnation incarnation;
+  Duration grace = std::chrono::minutes(5);
+  Duration period = std::chrono::seconds(60);
+  Duration pass_budget = std::chrono::seconds(48);  ///< Four fifths of the period.
+};
+
+class Reaper {
+ public:
+  using LiveRuns = std::function<std::set<std::string>()>;
+  using WallClock = std::function<WallTime()>;
+  using Observer = std::function<void(const ReapCounts&, const std::optional<Error>&)>;
+
+  Reaper(docker::Client& engine, ReaperOptions options, LiveRuns live_runs, WallClock clock);
+
+  /// One pass within its budget. Errors: what the list call said; removals that fail are counted.
+  [[nodiscard]] boost::asio::awaitable<Result<ReapCounts>> pass();
+  /// Passes until cancelled, the first at once.
+  [[nodiscard]] boost::asio::awaitable<void> loop(Observer observer);
+
+ private:
+  docker::Client& engine_;
+  ReaperOptions options_;
+  LiveRuns live_runs_;
+  WallClock clock_;
+};
+
+/// Empties a directory that containers wrote and removes it: by the host, and what the host can't
+/// remove by a container without network (execute profile, `image`), with a limit of its own. Then
+/// the host removes the rest. The path must not be in use by a live run.
+[[nodiscard]] boost::asio::awaitable<Result<void>> empty_directory(RunPort& runs, std::string image,
+                                                                   std::string directory);
+
+}  // namespace cupel::worker
