@@ -1,13 +1,18 @@
-/// Settings of a daemon: declared once, read from four layers (flags > environment > files > defaults),
-/// checked as a whole, shown with their origin. Secrets are only ever named by file.
+/// Settings of a daemon: declared once, read from four layers (flags > environment > files >
+/// defaults), checked as a whole, shown with their origin. Secrets are only ever named by file.
 ///
-///   config::Schema schema("cupel-worker", "CUPEL_WORKER", "Runs tasks of a coordinator in containers.");
-///   schema.add({.name = "slots", .type = config::Type::number, .sentence = "Tasks at once.",
+///   config::Schema schema("cupel-worker", "CUPEL_WORKER", "Runs tasks of a coordinator in
+///   containers."); schema.add({.name = "slots", .type = config::Type::number, .sentence = "Tasks
+///   at once.",
 ///               .fallback = "1", .min = 1, .max = 256, .example = "4"});
 ///   auto loaded = config::load(schema, argc, argv);
 ///   if (loaded.exit_code) return config::print(loaded), *loaded.exit_code;
 ///   const auto slots = loaded.settings.number("slots");
 #pragma once
+
+#include "common/core/error.hpp"
+#include "common/core/time.hpp"
+#include "common/text/diagnostic.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -18,10 +23,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/core/error.hpp"
-#include "common/core/time.hpp"
-#include "common/text/diagnostic.hpp"
-
 namespace cupel::config {
 
 using text::Diagnostic;
@@ -31,23 +32,24 @@ enum class Type : std::uint8_t {
   path,         ///< Text; relative paths in a file are relative to that file.
   secret_file,  ///< Like path; what the file holds is a secret. The name ends in "_file".
   number,
-  size,         ///< "4MiB", "512KiB" or plain bytes; read with number().
-  duration,     ///< "10m", "1h30m", "500ms".
-  flag,         ///< true | false
-  list,         ///< Texts: a YAML list; in flags and environment separated by commas.
+  size,      ///< "4MiB", "512KiB" or plain bytes; read with number().
+  duration,  ///< "10m", "1h30m", "500ms".
+  flag,      ///< true | false
+  list,      ///< Texts: a YAML list; in flags and environment separated by commas.
 };
 
 struct Setting {
-  std::string name;       ///< snake_case; a dot nests: "budgets.create" is `budgets: {create: }` in a file.
+  std::string
+      name;  ///< snake_case; a dot nests: "budgets.create" is `budgets: {create: }` in a file.
   Type type = Type::text;
-  std::string sentence;   ///< What it is, for help and docs.
-  std::string unit;       ///< For people: "slots", "per stream".
-  std::string fallback;   ///< The default in the file's notation; empty = none.
-  bool required = false;  ///< An error when no layer sets it.
+  std::string sentence = {};  ///< What it is, for help and docs.
+  std::string unit = {};      ///< For people: "slots", "per stream".
+  std::string fallback = {};  ///< The default in the file's notation; empty = none.
+  bool required = false;      ///< An error when no layer sets it.
   std::int64_t min = std::numeric_limits<std::int64_t>::min();  ///< number, size; durations in ms.
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::string> choices;  ///< text: the closed list of words, if there is one.
-  std::string example;
+  std::vector<std::string> choices = {};  ///< text: the closed list of words, if there is one.
+  std::string example = {};
   bool reloadable = false;  ///< Takes effect on SIGHUP.
 };
 
@@ -58,7 +60,8 @@ class Schema {
 
   /// A name declared twice, or a secret whose name doesn't end in "_file", is a bug (throws).
   void add(Setting setting);
-  /// Read when no --config is given and they exist, later ones win. A folder means its *.yaml in order.
+  /// Read when no --config is given and they exist, later ones win. A folder means its *.yaml in
+  /// order.
   void default_file(std::string path);
 
   [[nodiscard]] const Setting* find(std::string_view name) const;
@@ -81,17 +84,20 @@ class Schema {
 class Settings {
  public:
   struct Value {
-    std::string text;              ///< In the file's notation; list items joined by commas.
+    std::string text;                ///< In the file's notation; list items joined by commas.
     std::vector<std::string> items;  ///< type list.
-    std::string origin;            ///< "default", "environment CUPEL_WORKER_SLOTS", "worker.yaml:3:8", "flag --slots".
-    bool set = false;              ///< Some layer set it, or it has a default.
+    std::string origin;  ///< "default", "environment CUPEL_WORKER_SLOTS", "worker.yaml:3:8", "flag
+                         ///< --slots".
+    bool set = false;    ///< Some layer set it, or it has a default.
   };
 
   [[nodiscard]] bool is_set(std::string_view name) const;
-  [[nodiscard]] const std::string& text(std::string_view name) const;  ///< text, path, secret_file; "" where unset.
-  [[nodiscard]] std::int64_t number(std::string_view name) const;      ///< number, size (bytes); 0 where unset.
-  [[nodiscard]] Duration duration(std::string_view name) const;        ///< 0 where unset.
-  [[nodiscard]] bool flag(std::string_view name) const;                ///< false where unset.
+  [[nodiscard]] const std::string& text(
+      std::string_view name) const;  ///< text, path, secret_file; "" where unset.
+  [[nodiscard]] std::int64_t number(
+      std::string_view name) const;  ///< number, size (bytes); 0 where unset.
+  [[nodiscard]] Duration duration(std::string_view name) const;  ///< 0 where unset.
+  [[nodiscard]] bool flag(std::string_view name) const;          ///< false where unset.
   [[nodiscard]] const std::vector<std::string>& list(std::string_view name) const;
   [[nodiscard]] const std::string& origin(std::string_view name) const;
 
@@ -99,12 +105,13 @@ class Settings {
   std::map<std::string, Type, std::less<>> types;
 
  private:
-  [[nodiscard]] const Value& value_of(std::string_view name, std::initializer_list<Type> types_allowed) const;
+  [[nodiscard]] const Value& value_of(std::string_view name,
+                                      std::initializer_list<Type> types_allowed) const;
 };
 
 /// What the outside says; every part can be a fake in a test.
 struct Inputs {
-  std::vector<std::string> arguments;             ///< Without the program's name.
+  std::vector<std::string> arguments;  ///< Without the program's name.
   std::map<std::string, std::string> environment;
   std::function<Result<std::string>(const std::string& path)> read_file;
   /// Paths of a folder's *.yaml, sorted; of a file itself; empty where nothing is there.
@@ -122,15 +129,17 @@ struct Loaded {
 };
 
 /// Pure, given `inputs`. Grammar of the arguments:
-///   PROGRAM [--config FILE]... [--NAME VALUE | --NAME=VALUE]...   run (dashes or underscores in NAME)
-///   PROGRAM config check | show [--origin] | example [options as above]
-///   PROGRAM --help | --version
+///   PROGRAM [--config FILE]... [--NAME VALUE | --NAME=VALUE]...   run (dashes or underscores in
+///   NAME) PROGRAM config check | show [--origin] | example [options as above] PROGRAM --help |
+///   --version
 [[nodiscard]] Loaded load(const Schema& schema, const Inputs& inputs);
 /// With this process's arguments, environment and files.
 [[nodiscard]] Loaded load(const Schema& schema, int argc, const char* const* argv);
 /// Writes out and err to the standard streams.
 void print(const Loaded& loaded);
 
+/// What --help prints.
+[[nodiscard]] std::string help(const Schema& schema);
 /// "NAME  VALUE  (ORIGIN)" for every setting; a secret_file shows its path, never its content.
 [[nodiscard]] std::string show(const Schema& schema, const Settings& settings, bool with_origin);
 /// A commented YAML file with every setting, its sentence, bounds and default.

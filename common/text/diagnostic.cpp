@@ -45,7 +45,8 @@ std::string nearest_word(std::string_view wrong, const std::vector<std::string>&
   std::size_t best_distance = std::max<std::size_t>(1, wrong.size() / 3) + 1;
   for (const std::string& word : words) {
     std::size_t steps = distance(wrong, word);
-    const bool starts_alike = wrong.size() >= 3 && (word.starts_with(wrong) || wrong.starts_with(word));
+    const bool starts_alike =
+        wrong.size() >= 3 && (word.starts_with(wrong) || wrong.starts_with(word));
     if (starts_alike) steps = std::min<std::size_t>(steps, 1);
     if (steps < best_distance) {
       best_distance = steps;

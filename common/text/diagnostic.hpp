@@ -1,11 +1,11 @@
 /// One fault of a file that a person wrote: where it is, what it is, and what would be right.
 #pragma once
 
+#include "common/core/error.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "common/core/error.hpp"
 
 namespace cupel::text {
 
@@ -24,7 +24,8 @@ struct Diagnostic {
 };
 
 /// The word of `words` that `wrong` was probably meant to be; empty where none is near.
-[[nodiscard]] std::string nearest_word(std::string_view wrong, const std::vector<std::string>& words);
+[[nodiscard]] std::string nearest_word(std::string_view wrong,
+                                       const std::vector<std::string>& words);
 
 /// All diagnostics as lines and a closing "2 errors". Ends with a newline.
 [[nodiscard]] std::string render(const std::vector<Diagnostic>& diagnostics);

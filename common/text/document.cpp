@@ -1,8 +1,8 @@
 #include "common/text/document.hpp"
 
-#include <utility>
-
 #include "common/text/document_builder.hpp"
+
+#include <utility>
 
 namespace cupel::text {
 
@@ -21,7 +21,8 @@ const Node* Node::find(std::string_view key) const {
 DocumentBuilder::DocumentBuilder(std::string file, const DocumentLimits& limits)
     : file_(std::move(file)), limits_(limits) {}
 
-void DocumentBuilder::stop(Errc code, std::string message, int line, int column, std::string hint) const {
+void DocumentBuilder::stop(Errc code, std::string message, int line, int column,
+                           std::string hint) const {
   throw StopReading{{file_, line, column, code, std::move(message), std::move(hint)}};
 }
 
@@ -53,7 +54,8 @@ void DocumentBuilder::null(int line, int column) {
 void DocumentBuilder::begin(Node::Kind kind, int line, int column) {
   count_node(line, column);
   if (levels_.size() >= limits_.depth) {
-    stop(Errc::bad_value, "nested more than " + std::to_string(limits_.depth) + " levels deep", line, column);
+    stop(Errc::bad_value, "nested more than " + std::to_string(limits_.depth) + " levels deep",
+         line, column);
   }
   if (!levels_.empty() && levels_.back().node.is_map() && !levels_.back().key_pending) {
     stop(Errc::yaml_syntax, "a key must be plain text, not a list or a mapping", line, column);
@@ -103,12 +105,15 @@ void DocumentBuilder::take_key(const Node& node) {
   level.key_pending = true;
   level.key_repeated = !level.keys.insert(node.scalar).second;
   if (level.key_repeated && faults_.size() < limits_.faults) {
-    faults_.push_back({file_, node.line, node.column, Errc::duplicate_key,
-                       "\"" + std::string(node.scalar.substr(0, 80)) + "\" stands twice in this mapping",
-                       "keep one of the two"});
+    faults_.push_back(
+        {file_, node.line, node.column, Errc::duplicate_key,
+         "\"" + std::string(node.scalar.substr(0, 80)) + "\" stands twice in this mapping",
+         "keep one of the two"});
   }
 }
 
-Document DocumentBuilder::finish() { return {std::move(root_), std::move(faults_)}; }
+Document DocumentBuilder::finish() {
+  return {std::move(root_), std::move(faults_)};
+}
 
 }  // namespace cupel::text

@@ -2,14 +2,14 @@
 /// written: nothing turns 1.20 into 1.2 or `on` into true here.
 #pragma once
 
+#include "common/core/limits.hpp"
+#include "common/text/diagnostic.hpp"
+
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "common/core/limits.hpp"
-#include "common/text/diagnostic.hpp"
 
 namespace cupel::text {
 
@@ -57,8 +57,9 @@ struct Document {
   std::vector<Diagnostic> faults;
 };
 
-/// One document; anchors, aliases, tags, complex keys and a second document are faults: a campaign or
-/// a configuration needs none of them, and each is a way to make a small file mean something large.
+/// One document; anchors, aliases, tags, complex keys and a second document are faults: a campaign
+/// or a configuration needs none of them, and each is a way to make a small file mean something
+/// large.
 [[nodiscard]] Document read_yaml(std::string_view text, const std::string& file,
                                  const DocumentLimits& limits = {});
 [[nodiscard]] Document read_json(std::string_view text, const std::string& file,

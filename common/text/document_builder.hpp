@@ -1,11 +1,12 @@
-/// Builds a document from the events of a reader, within limits. Shared by the YAML and JSON readers.
+/// Builds a document from the events of a reader, within limits. Shared by the YAML and JSON
+/// readers.
 #pragma once
+
+#include "common/text/document.hpp"
 
 #include <string>
 #include <unordered_set>
 #include <vector>
-
-#include "common/text/document.hpp"
 
 namespace cupel::text {
 
@@ -22,7 +23,8 @@ class DocumentBuilder {
   void null(int line, int column);
   void begin(Node::Kind kind, int line, int column);
   void end();
-  [[noreturn]] void stop(Errc code, std::string message, int line, int column, std::string hint = "") const;
+  [[noreturn]] void stop(Errc code, std::string message, int line, int column,
+                         std::string hint = "") const;
   [[nodiscard]] Document finish();
 
  private:

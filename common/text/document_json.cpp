@@ -1,9 +1,9 @@
-#include <utility>
+#include "common/text/document.hpp"
+#include "common/text/document_builder.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "common/text/document.hpp"
-#include "common/text/document_builder.hpp"
+#include <utility>
 
 namespace cupel::text {
 namespace {
@@ -56,7 +56,8 @@ Document read_json(std::string_view text, const std::string& file, const Documen
     return {std::nullopt,
             {{file, 0, 0, Errc::too_large,
               "the document has " + std::to_string(text.size()) + " bytes, at most " +
-                  std::to_string(limits.bytes) + " are read", ""}}};
+                  std::to_string(limits.bytes) + " are read",
+              ""}}};
   }
   DocumentBuilder builder(file, limits);
   try {

@@ -1,22 +1,26 @@
+#include "common/text/document.hpp"
+#include "common/text/document_builder.hpp"
+#include "common/text/utf8.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
 #include <algorithm>
 #include <cctype>
 #include <istream>
 #include <streambuf>
 #include <utility>
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/parser.h>
-
-#include "common/text/document.hpp"
-#include "common/text/document_builder.hpp"
-#include "common/text/utf8.hpp"
-
 namespace cupel::text {
 namespace {
 
-int line_of(const YAML::Mark& mark) { return mark.line + 1; }
-int column_of(const YAML::Mark& mark) { return mark.column + 1; }
+int line_of(const YAML::Mark& mark) {
+  return mark.line + 1;
+}
+int column_of(const YAML::Mark& mark) {
+  return mark.column + 1;
+}
 
 /// Turns yaml-cpp's events into builder calls and refuses what a file of ours never needs.
 class Events final : public YAML::EventHandler {
@@ -25,8 +29,8 @@ class Events final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
-      builder_.stop(Errc::yaml_syntax, "a second document begins here", line_of(mark), column_of(mark),
-                    "one file holds one document: remove the line '---'");
+      builder_.stop(Errc::yaml_syntax, "a second document begins here", line_of(mark),
+                    column_of(mark), "one file holds one document: remove the line '---'");
     }
   }
   void OnDocumentEnd() override {}
@@ -36,8 +40,8 @@ class Events final : public YAML::EventHandler {
     builder_.null(line_of(mark), column_of(mark));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    builder_.stop(Errc::yaml_syntax, "aliases (*name) are not allowed", line_of(mark), column_of(mark),
-                  "write the value out");
+    builder_.stop(Errc::yaml_syntax, "aliases (*name) are not allowed", line_of(mark),
+                  column_of(mark), "write the value out");
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
@@ -63,8 +67,8 @@ class Events final : public YAML::EventHandler {
  private:
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (anchor == YAML::NullAnchor) return;
-    builder_.stop(Errc::yaml_syntax, "anchors (&name) are not allowed", line_of(mark), column_of(mark),
-                  "write the value out");
+    builder_.stop(Errc::yaml_syntax, "anchors (&name) are not allowed", line_of(mark),
+                  column_of(mark), "write the value out");
   }
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
@@ -85,20 +89,28 @@ class ViewBuffer : public std::streambuf {
   }
 };
 
-Diagnostic fault_at(const std::string& file, std::string_view text, std::size_t offset, std::string message) {
+Diagnostic fault_at(const std::string& file, std::string_view text, std::size_t offset,
+                    std::string message) {
   const std::string_view before = text.substr(0, offset);
   const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
-  const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-  return {file, line, static_cast<int>(offset - line_start) + 1, Errc::yaml_syntax, std::move(message), ""};
+  const std::size_t line_start =
+      before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  return {
+      file, line, static_cast<int>(offset - line_start) + 1, Errc::yaml_syntax, std::move(message),
+      ""};
 }
 
 /// What no YAML file may hold, said better than the library would.
 std::optional<Diagnostic> unreadable(std::string_view text, const std::string& file,
                                      const DocumentLimits& limits) {
   if (text.size() > limits.bytes) {
-    return Diagnostic{file, 0, 0, Errc::too_large,
+    return Diagnostic{file,
+                      0,
+                      0,
+                      Errc::too_large,
                       "the file has " + std::to_string(text.size()) + " bytes, at most " +
-                          std::to_string(limits.bytes) + " are read", ""};
+                          std::to_string(limits.bytes) + " are read",
+                      ""};
   }
   if (const auto bad = first_invalid_utf8(text)) {
     Diagnostic fault = fault_at(file, text, *bad, "not valid UTF-8");
@@ -126,13 +138,15 @@ bool indents_with_tab(std::string_view text, int line) {
   return text.substr(0, text.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
 }
 
-Diagnostic syntax_fault(const YAML::Exception& error, std::string_view text, const std::string& file) {
+Diagnostic syntax_fault(const YAML::Exception& error, std::string_view text,
+                        const std::string& file) {
   Diagnostic fault{file, 0, 0, Errc::yaml_syntax, "not YAML: " + printable(error.msg), ""};
   if (error.mark.is_null()) return fault;
   fault.line = line_of(error.mark);
   fault.column = column_of(error.mark);
   // The library notices a tab at the token after it, sometimes on the line below.
-  if (indents_with_tab(text, fault.line) || (fault.line > 1 && indents_with_tab(text, fault.line - 1))) {
+  if (indents_with_tab(text, fault.line) ||
+      (fault.line > 1 && indents_with_tab(text, fault.line - 1))) {
     fault.hint = "YAML is indented with spaces; there is a tab";
   }
   return fault;

@@ -11,14 +11,19 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kSizes = {{
-    {"TiB", 1ULL << 40}, {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}, {"B", 1}}};
+constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kSizes = {
+    {{"TiB", 1ULL << 40}, {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}, {"B", 1}}};
 
-constexpr std::array<std::pair<std::string_view, std::int64_t>, 5> kTimes = {{
-    {"d", 86'400'000'000'000}, {"h", 3'600'000'000'000}, {"m", 60'000'000'000},
-    {"s", 1'000'000'000}, {"ms", 1'000'000}}};
+constexpr std::array<std::pair<std::string_view, std::int64_t>, 5> kTimes = {
+    {{"d", 86'400'000'000'000},
+     {"h", 3'600'000'000'000},
+     {"m", 60'000'000'000},
+     {"s", 1'000'000'000},
+     {"ms", 1'000'000}}};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 }  // namespace
 

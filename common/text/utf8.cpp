@@ -9,7 +9,9 @@ std::uint8_t byte_at(std::string_view bytes, std::size_t at) {
   return static_cast<std::uint8_t>(bytes[at]);
 }
 
-bool is_continuation(std::uint8_t byte) { return (byte & 0xC0U) == 0x80U; }
+bool is_continuation(std::uint8_t byte) {
+  return (byte & 0xC0U) == 0x80U;
+}
 
 /// Length of the valid sequence that starts at `at`; 0 where there is none.
 std::size_t sequence_length(std::string_view bytes, std::size_t at) {
