@@ -1,0 +1,48 @@
+# Words shared by the scripts of ops/. Sourced, never run.
+# shellcheck shell=bash
+set -euo pipefail
+
+CUPEL_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# What the scripts remember about this machine: what they installed and started.
+CUPEL_OPS_STATE=${XDG_STATE_HOME:-$HOME/.local/state}/cupel/ops
+
+say() { printf '%s\n' "$*" >&2; }
+title() { printf '\n== %s\n' "$*" >&2; }
+die() {
+  printf 'error: %s\n' "$1" >&2
+  [ $# -lt 2 ] || printf '  %s\n' "$2" >&2
+  exit 1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Runs a command as root: as it is, or by sudo.
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif have sudo; then
+    sudo "$@"
+  else
+    die "this step needs root: $*" "run the script as root, or install sudo"
+  fi
+}
+
+disk_free_mib() { df -Pm "${1:-/}" | awk 'NR == 2 { print $4 }'; }
+
+require_platform() {
+  [ "$(uname -sm)" = "Linux x86_64" ] ||
+    die "Cupel runs on linux/amd64; this is $(uname -sm)" "other machines are not tested yet"
+  local id='' version=''
+  if [ -r /etc/os-release ]; then
+    id=$(. /etc/os-release && printf '%s' "${ID:-}")
+    version=$(. /etc/os-release && printf '%s' "${VERSION_ID:-}")
+  fi
+  if [ "$id" != debian ] || [ "$version" != 12 ]; then
+    die "these scripts install packages of Debian 12; this is ${id:-an unknown system} ${version}" \
+      "docs/operations.md says how to build elsewhere"
+  fi
+}
+
+remember() {
+  mkdir -p "$CUPEL_OPS_STATE"
+  printf '%s\n' "$2" >>"$CUPEL_OPS_STATE/$1"
+}

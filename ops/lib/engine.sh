@@ -1,0 +1,137 @@
+# A container engine: the one that runs is used as it is; only when there is none, Debian's docker.io
+# is installed and started. Sourced after packages.sh.
+#
+# What is ours when we start one by hand: its pid file, data root and log, below the directories here.
+# shellcheck shell=bash
+
+ENGINE_DATA=/var/lib/cupel-engine
+ENGINE_RUN=/run/cupel-engine
+ENGINE_SOCKET=${CUPEL_ENGINE_SOCKET:-/var/run/docker.sock}
+
+engine_answers() { [ -S "$1" ] && [ "$(curl -s --max-time 5 --unix-socket "$1" http://engine/_ping 2>/dev/null)" = OK ]; }
+
+# Prints the socket of a running engine that we may use; fails when there is none.
+find_engine() {
+  local socket candidates=()
+  case ${DOCKER_HOST:-} in
+    '') ;;
+    unix://*) candidates+=("${DOCKER_HOST#unix://}") ;;
+    *) die "DOCKER_HOST is $DOCKER_HOST; Cupel speaks to an engine over a unix socket only" "unset it, or name unix:///path" ;;
+  esac
+  candidates+=("$ENGINE_SOCKET" "${XDG_RUNTIME_DIR:-/nonexistent}/docker.sock" /run/podman/podman.sock)
+  for socket in "${candidates[@]}"; do
+    if engine_answers "$socket"; then
+      printf '%s\n' "$socket"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# A socket that is there, belongs to a live engine, and is closed to us.
+engine_closed_to_us() {
+  [ "$(id -u)" -ne 0 ] && [ -S "$ENGINE_SOCKET" ] && [ ! -w "$ENGINE_SOCKET" ] && have sudo &&
+    [ "$(sudo -n curl -s --max-time 5 --unix-socket "$ENGINE_SOCKET" http://engine/_ping 2>/dev/null || true)" = OK ]
+}
+
+# Prints a PATH prefix under which `iptables` works, or nothing when it does as it is. Some kernels have
+# no nf_tables; the legacy program then does the same work. The machine's alternatives stay as they are.
+iptables_path() {
+  if as_root iptables -w -t nat -S >/dev/null 2>&1; then return 0; fi
+  if as_root iptables-legacy -w -t nat -S >/dev/null 2>&1; then
+    as_root mkdir -p "$ENGINE_RUN/bin"
+    local name
+    for name in iptables ip6tables iptables-save iptables-restore ip6tables-save ip6tables-restore; do
+      as_root ln -sf "$(command -v "${name/tables/tables-legacy}" || echo "/usr/sbin/${name/tables/tables-legacy}")" \
+        "$ENGINE_RUN/bin/$name"
+    done
+    printf '%s\n' "$ENGINE_RUN/bin"
+    return 0
+  fi
+  die "neither iptables nor iptables-legacy works here" "the engine needs one of them for its bridge network"
+}
+
+cgroups_mounted() { grep -qE '^[^ ]+ /sys/fs/cgroup(/[^ ]*)? cgroup2? ' /proc/mounts; }
+
+start_engine_by_hand() {
+  local prefix path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  if ! cgroups_mounted; then
+    say "engine: mounting the control groups"
+    as_root cgroupfs-mount || die "the control groups can't be mounted" "limits of memory and processes need them"
+  fi
+  prefix=$(iptables_path)
+  [ -z "$prefix" ] || path=$prefix:$path
+  as_root mkdir -p "$ENGINE_DATA" "$ENGINE_RUN"
+  as_root chmod 0711 "$ENGINE_DATA"
+  # setsid: the engine outlives the terminal. Its output is a file, so that nobody waits for a pipe.
+  as_root env PATH="$path" setsid sh -c '
+    exec dockerd --host "unix://$1" --pidfile "$2/dockerd.pid" --exec-root "$2/exec" --data-root "$3" \
+      --group "$4" --log-level warn >"$3/dockerd.log" 2>&1 </dev/null' \
+    sh "$ENGINE_SOCKET" "$ENGINE_RUN" "$ENGINE_DATA" "$(id -gn)" &
+  disown
+  local waited
+  for waited in $(seq 1 300); do
+    if engine_answers "$ENGINE_SOCKET"; then
+      remember engine "by-hand $ENGINE_SOCKET"
+      say "engine: started dockerd (pid file $ENGINE_RUN/dockerd.pid, data in $ENGINE_DATA)"
+      return 0
+    fi
+    # The program writes its pid file early; gone again means that it gave up.
+    if [ "$waited" -gt 50 ] && ! as_root pgrep -F "$ENGINE_RUN/dockerd.pid" >/dev/null 2>&1; then break; fi
+    sleep 0.2
+  done
+  as_root tail -n 20 "$ENGINE_DATA/dockerd.log" >&2 || true
+  die "dockerd did not start" "its log: $ENGINE_DATA/dockerd.log"
+}
+
+start_engine_by_systemd() {
+  as_root systemctl start docker.socket docker.service ||
+    die "systemd could not start docker.service" "journalctl -u docker.service tells why"
+  remember engine "systemd $ENGINE_SOCKET"
+  say "engine: started docker.service"
+}
+
+# Sets and exports DOCKER_HOST. Starts an engine only when none runs.
+ensure_engine() {
+  local socket
+  if ! socket=$(find_engine); then
+    if engine_closed_to_us; then
+      die "an engine runs at $ENGINE_SOCKET, but you may not use it" \
+        "run this as root, or add yourself to the socket's group: sudo usermod -aG $(stat -c %G "$ENGINE_SOCKET") $(id -un), then log in again"
+    fi
+    say "engine: none runs here"
+    ensure_packages engine
+    # Installing may have started it.
+    if ! socket=$(find_engine); then
+      if [ -d /run/systemd/system ] && [ "$(id -u)" -eq 0 ]; then
+        start_engine_by_systemd
+      else
+        if [ -d /run/systemd/system ]; then as_root systemctl stop docker.socket docker.service >/dev/null 2>&1 || true; fi
+        start_engine_by_hand
+      fi
+      socket=$(find_engine) || die "the engine started but does not answer at $ENGINE_SOCKET"
+    fi
+  fi
+  export DOCKER_HOST=unix://$socket
+  say "engine: $(curl -s --max-time 10 --unix-socket "$socket" http://engine/version |
+    sed -n 's/.*"Components":\[{"Name":"\([^"]*\)","Version":"\([^"]*\)".*/\1 \2/p') at $socket"
+}
+
+# Stops what start_engine_* started, and nothing else.
+stop_our_engine() {
+  local pid
+  if [ ! -r "$CUPEL_OPS_STATE/engine" ]; then return 0; fi
+  if grep -q '^systemd ' "$CUPEL_OPS_STATE/engine"; then
+    as_root systemctl stop docker.service docker.socket || true
+  fi
+  if [ -r "$ENGINE_RUN/dockerd.pid" ]; then
+    pid=$(cat "$ENGINE_RUN/dockerd.pid")
+    if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ]; then
+      say "engine: stopping our dockerd ($pid)"
+      as_root kill "$pid"
+      # pidfd-free wait for a process that is no child of this shell.
+      as_root tail --pid="$pid" -f /dev/null
+    fi
+  fi
+  rm -f "$CUPEL_OPS_STATE/engine"
+}
