@@ -1,0 +1,106 @@
+/// What comes next for a repository, a unit and a task: pure functions over results.
+///
+/// A recipe is a row of stages; each stage is one task of a unit. `validate` has two (modules,
+/// execute_before). A change adds mutate, modules_after and execute_after to the row; nothing that
+/// walks the row knows its length.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/campaign/campaign.hpp"
+#include "common/core/task.hpp"
+
+namespace cupel::coordinator::planner {
+
+enum class Stage : std::uint8_t { modules, execute_before };
+
+/// One entry of a recipe.
+struct StageRule {
+  Stage stage = Stage::modules;
+  TaskKind kind = TaskKind::acquire;
+  bool (*needed)(const UnitInfo& unit) = nullptr;
+  Work (*work)(const UnitInfo& unit, const std::string& commit) = nullptr;
+};
+
+/// In order of execution; never empty; the last stage's result decides.
+[[nodiscard]] std::span<const StageRule> validate_recipe();
+/// The stage that a task of a unit belongs to, from what the store keeps of it.
+[[nodiscard]] Stage stage_of(TaskKind kind);
+
+/// The answer for a unit.
+struct Judgement {
+  Verdict verdict = Verdict::inconclusive;
+  Reason reason = Reason::none;
+  Fault fault = Fault::none;
+  std::string message;
+};
+struct NextTask {
+  Stage stage = Stage::modules;
+  TaskKind kind = TaskKind::acquire;
+  Work work;
+};
+using UnitPlan = std::variant<NextTask, Judgement>;
+
+/// The first task of a fresh unit, or its verdict when it can be judged without a run.
+[[nodiscard]] UnitPlan plan_unit(const UnitInfo& unit, const std::string& commit);
+/// After the accepted result (Ending::completed) of a stage.
+[[nodiscard]] UnitPlan plan_after(Stage done, const UnitInfo& unit, const std::string& commit,
+                                  const TaskResult& result);
+/// True when this stage needs what the modules stage left on the same worker.
+[[nodiscard]] bool needs_modules(Stage stage, const UnitInfo& unit);
+
+struct PlannedUnit {
+  UnitInfo info;
+  UnitPlan plan;
+};
+/// What an accepted AcquireSource result means. `pinned` false: the repository can't be had, and its
+/// one unit carries the verdict.
+struct SourcePlan {
+  bool pinned = false;
+  std::string commit;
+  std::string tree;
+  std::vector<PlannedUnit> units;
+};
+[[nodiscard]] SourcePlan plan_source(const TaskResult& result);
+/// The unit that stands for a repository without units of its own.
+[[nodiscard]] PlannedUnit whole_repository(Judgement judgement);
+
+[[nodiscard]] Judgement judge(const TaskResult& result);
+[[nodiscard]] Judgement judge_refused(const campaign::RefusedSource& source);
+[[nodiscard]] Judgement judge_dead(Reason last_reason, std::string message);
+[[nodiscard]] Judgement judge_cancelled(std::string message);
+
+/// Budgets of a campaign and what a task has used of them.
+struct Budgets {
+  std::uint16_t interruptions = 3;
+  std::uint16_t charged = 1;
+};
+struct Spent {
+  std::uint16_t interruptions = 0;
+  std::uint16_t charged = 0;
+};
+/// What becomes of a task whose attempt ended.
+enum class Fate : std::uint8_t {
+  accept,       ///< The result is the answer.
+  accept_dead,  ///< The result is the answer because the charged budget is used up.
+  retry,        ///< Back to the queue; `spent` says what it costs.
+  dead,         ///< The interruption budget is used up.
+};
+struct Decision {
+  Fate fate = Fate::accept;
+  Spent spent;  ///< After this attempt.
+};
+[[nodiscard]] Decision decide(const TaskResult& result, Spent spent, Budgets budgets);
+/// An attempt without a result: its worker was lost, drained or restarted.
+[[nodiscard]] Decision decide_interrupted(Spent spent, Budgets budgets);
+
+/// False for an answer that lacks what its task had to find out: counted as an interruption.
+[[nodiscard]] bool is_complete(const Work& work, const TaskResult& result);
+
+}  // namespace cupel::coordinator::planner
