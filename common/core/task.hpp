@@ -165,6 +165,9 @@ struct TaskResult {
   std::string message;               ///< One line for people: the first cause.
   std::vector<Finding> findings;
   bool findings_truncated = false;
+  /// Set when the findings are too large for a message: then `findings` is empty and the artifact has
+  /// them (wire::split_findings and wire::join_findings).
+  Digest findings_artifact;
   std::vector<CheckRecord> checks;
   std::optional<SourceFacts> source;
   std::optional<ModuleFacts> modules;

@@ -1,6 +1,8 @@
 #include "common/core/time.hpp"
 
 #include <array>
+#include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 
@@ -17,10 +19,49 @@ std::string to_rfc3339(WallTime time) {
   std::tm parts{};
   gmtime_r(&posix, &parts);
   std::array<char, 80> text{};
-  std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", parts.tm_year + 1900,
-                parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                static_cast<int>(micros));
+  std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ",
+                parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
+                parts.tm_sec, static_cast<int>(micros));
   return text.data();
+}
+
+namespace {
+
+// Takes exactly `digits` decimal digits and the character behind them (0 = none).
+bool take(std::string_view& text, std::size_t digits, char follows, int& number) {
+  if (text.size() < digits + (follows != 0 ? 1 : 0)) return false;
+  const char* const end = text.data() + digits;
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stopped != end || text.front() == '-') return false;
+  text.remove_prefix(digits);
+  if (follows == 0) return true;
+  if (text.front() != follows) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+}  // namespace
+
+std::optional<WallTime> parse_rfc3339(std::string_view text) {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  if (!take(text, 4, '-', year) || !take(text, 2, '-', month) || !take(text, 2, 'T', day) ||
+      !take(text, 2, ':', hour) || !take(text, 2, ':', minute) || !take(text, 2, 0, second)) {
+    return std::nullopt;
+  }
+  int micros = 0;
+  if (text.size() > 2 && text.front() == '.') {
+    text.remove_prefix(1);
+    const std::size_t digits = text.size() - 1;
+    if (digits > 6 || !take(text, digits, 0, micros)) return std::nullopt;
+    for (std::size_t i = digits; i < 6; ++i) micros *= 10;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (text != "Z" || !date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  const auto time = std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(hour) +
+                    std::chrono::minutes(minute) + std::chrono::seconds(second);
+  return WallTime{std::chrono::microseconds(time).count() + micros};
 }
 
 }  // namespace cupel

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace cupel {
 
@@ -18,5 +20,7 @@ struct WallTime {
 
 /// "2026-11-29T16:02:11.123456Z"
 [[nodiscard]] std::string to_rfc3339(WallTime time);
+/// The form that to_rfc3339 writes; the fraction may have 0 to 6 digits. UTC ("Z") only.
+[[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace cupel
