@@ -156,6 +156,8 @@ class Client {
                                        engine::LogFrames::Sink sink);
   /// Errors also: not_found.
   [[nodiscard]] Awaitable<Result<ContainerState>> inspect(std::string container);
+  /// Whether a created container has this path; works before its start and runs nothing.
+  [[nodiscard]] Awaitable<Result<bool>> has_path(std::string container, std::string path);
   /// Forced, with its volumes; returns once it is gone (or never was).
   [[nodiscard]] Awaitable<Result<void>> remove(std::string container);
   /// All states. `labels`: "key" or "key=value", all must match.

@@ -1,0 +1,435 @@
+#include "common/docker/client.hpp"
+
+#include "common/docker/client_impl.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <chrono>
+#include <sys/stat.h>
+
+namespace cupel::docker {
+
+namespace asio = boost::asio;
+using detail::Answer;
+using detail::Request;
+
+namespace {
+
+constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t kListBytesMax = std::size_t{32} << 20U;  // 10,000 containers of 3 KiB
+constexpr std::size_t kReadPieceBytes = std::size_t{64} * 1024;
+constexpr std::uint64_t kLogBytesPerExtraSecond = 10ULL << 20U;
+
+std::string short_ref(const std::string& container) {
+  return container.substr(0, 12);
+}
+
+Error bad_ref(const std::string& container) {
+  return {.code = Errc::bug,
+          .what = "'" + container + "' can't be a container",
+          .detail = {},
+          .hint = {}};
+}
+
+}  // namespace
+
+std::string_view name(CallOutcome outcome) {
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "ok", "refused", "timeout", "unreachable", "protocol", "cancelled"};
+  return kNames.at(static_cast<std::size_t>(outcome));
+}
+
+Result<std::string> find_socket(const std::map<std::string, std::string>& environment) {
+  const auto host = environment.find("DOCKER_HOST");
+  if (host != environment.end() && !host->second.empty()) {
+    if (host->second.starts_with("unix://")) return host->second.substr(7);
+    return Error{
+        .code = Errc::bad_config,
+        .what = "DOCKER_HOST is '" + host->second + "', and only unix:// sockets can be used",
+        .detail = {},
+        .hint = "name the socket in the worker's configuration (engine.socket)"};
+  }
+  std::vector<std::string> places = {"/var/run/docker.sock"};
+  if (const auto runtime = environment.find("XDG_RUNTIME_DIR"); runtime != environment.end()) {
+    places.push_back(runtime->second + "/docker.sock");
+    places.push_back(runtime->second + "/podman/podman.sock");
+  }
+  if (const auto home = environment.find("HOME"); home != environment.end()) {
+    for (const char* const below : {"/.docker/run/docker.sock", "/.colima/default/docker.sock",
+                                    "/.orbstack/run/docker.sock", "/.rd/docker.sock"}) {
+      places.push_back(home->second + below);
+    }
+  }
+  places.emplace_back("/run/podman/podman.sock");
+  for (const std::string& place : places) {
+    struct stat facts{};
+    if (::stat(place.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode)) return place;
+  }
+  return Error{.code = Errc::engine_unreachable,
+               .what = "no engine's socket at the usual places",
+               .detail = {},
+               .hint = "start the engine, or name its socket (DOCKER_HOST=unix:///path)"};
+}
+
+// ---- Client::Impl ------------------------------------------------------------------------------
+
+std::string Client::Impl::target(std::string_view path) const {
+  return "/v" + api.text() + std::string(path);
+}
+
+void Client::Impl::observe(std::string_view call, TimePoint started,
+                           const std::optional<Error>& error) const {
+  if (!options.observer) return;
+  CallOutcome outcome = CallOutcome::ok;
+  if (error) {
+    switch (error->code) {
+      case Errc::engine_timeout: outcome = CallOutcome::timeout; break;
+      case Errc::engine_unreachable: outcome = CallOutcome::unreachable; break;
+      case Errc::engine_protocol: outcome = CallOutcome::protocol; break;
+      case Errc::cancelled: outcome = CallOutcome::cancelled; break;
+      default: outcome = CallOutcome::refused; break;
+    }
+  }
+  options.observer(
+      {.call = call, .outcome = outcome, .elapsed = std::chrono::steady_clock::now() - started});
+}
+
+Awaitable<Result<Answer>> Client::Impl::short_call(std::shared_ptr<Impl> self, Request request) {
+  const auto started = std::chrono::steady_clock::now();
+  asio::steady_timer timer(self->executor,
+                           std::chrono::ceil<std::chrono::steady_clock::duration>(request.budget));
+  async::Permit permit = self->calls.try_acquire();
+  if (!permit) {
+    using namespace asio::experimental::awaitable_operators;
+    auto first = co_await (self->calls.acquire() || timer.async_wait(kNoThrow));
+    if (first.index() == 1) {
+      co_return Error{.code = Errc::engine_timeout,
+                      .what = request.what + ": too many calls to the engine are under way",
+                      .detail = {},
+                      .hint = {}};
+    }
+    permit = std::move(std::get<0>(first));
+    if (!permit) {
+      co_return Error{
+          .code = Errc::cancelled, .what = request.what + ": cancelled", .detail = {}, .hint = {}};
+    }
+  }
+  request.budget -= std::chrono::steady_clock::now() - started;
+  co_return co_await detail::exchange(self->options.socket_path, std::move(request));
+}
+
+// ---- Client ------------------------------------------------------------------------------------
+
+Client::Client(asio::any_io_executor executor, ClientOptions options)
+    : impl_(std::make_shared<Impl>(std::move(executor), std::move(options))) {}
+Client::~Client() = default;
+
+const ClientOptions& Client::options() const {
+  return impl_->options;
+}
+
+Awaitable<Result<void>> Client::ping() {
+  Request request{.what = "ping", .method = "GET", .target = "/_ping"};
+  request.budget = impl_->options.budgets.ping;
+  CallOf call(impl_, "ping");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  co_return call.done(engine::plain_status(answer->status, answer->body, "ping"));
+}
+
+Awaitable<Result<EngineVersion>> Client::negotiate() {
+  Request request{.what = "version", .method = "GET", .target = "/version"};
+  request.budget = impl_->options.budgets.version;
+  CallOf call(impl_, "version");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  const Result<void> status = engine::plain_status(answer->status, answer->body, "version");
+  if (!status) co_return call.failed(status.error());
+  Result<EngineVersion> version = engine::parse_version(answer->body);
+  if (version) impl_->api = version->api;
+  co_return call.done(std::move(version));
+}
+
+Awaitable<Result<EngineInfo>> Client::info() {
+  Request request{.what = "info", .method = "GET", .target = impl_->target("/info")};
+  request.budget = impl_->options.budgets.version;
+  request.body_bytes_max = kListBytesMax;
+  CallOf call(impl_, "info");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  const Result<void> status = engine::plain_status(answer->status, answer->body, "info");
+  if (!status) co_return call.failed(status.error());
+  co_return call.done(engine::parse_info(answer->body));
+}
+
+Awaitable<Result<std::string>> Client::create(std::string container_name, std::string body) {
+  if (!engine::is_container_ref(container_name)) co_return bad_ref(container_name);
+  Request request{.what = "create " + container_name,
+                  .method = "POST",
+                  .target = impl_->target("/containers/create?name=" + container_name),
+                  .body = std::move(body)};
+  request.budget = impl_->options.budgets.create;
+  const std::string what = request.what;
+  CallOf call(impl_, "create");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  const Result<void> status = engine::create_status(answer->status, answer->body, what);
+  if (!status) co_return call.failed(status.error());
+  co_return call.done(engine::parse_created_id(answer->body));
+}
+
+Awaitable<Result<void>> Client::start(std::string container) {
+  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  Request request{.what = "start " + short_ref(container),
+                  .method = "POST",
+                  .target = impl_->target("/containers/" + container + "/start")};
+  request.budget = impl_->options.budgets.start;
+  const std::string what = request.what;
+  CallOf call(impl_, "start");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  co_return call.done(engine::start_status(answer->status, answer->body, what));
+}
+
+Awaitable<Result<WaitAnswer>> Client::wait(std::string container, Duration body_limit) {
+  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  Request request{
+      .what = "wait " + short_ref(container),
+      .method = "POST",
+      .target = impl_->target("/containers/" + container + "/wait?condition=not-running")};
+  request.budget = impl_->options.budgets.wait_head;
+  request.body_budget = body_limit;
+  const std::string what = request.what;
+  CallOf call(impl_, "wait");
+  const Result<Answer> answer =
+      co_await detail::exchange(impl_->options.socket_path, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  const Result<void> status = engine::plain_status(answer->status, answer->body, what);
+  if (!status) co_return call.failed(status.error());
+  co_return call.done(engine::parse_wait(answer->body));
+}
+
+Awaitable<Result<void>> Client::kill(std::string container, std::string signal) {
+  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  Request request{.what = "kill " + short_ref(container),
+                  .method = "POST",
+                  .target = impl_->target("/containers/" + container +
+                                          "/kill?signal=" + engine::url_escape(signal))};
+  request.budget = impl_->options.budgets.kill;
+  const std::string what = request.what;
+  CallOf call(impl_, "kill");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  co_return call.done(engine::kill_status(answer->status, answer->body, what));
+}
+
+Awaitable<LogEnd> Client::logs(std::string container, std::uint64_t bytes_max,
+                               engine::LogFrames::Sink sink) {
+  if (!engine::is_container_ref(container)) co_return LogEnd{.error = bad_ref(container)};
+  std::uint64_t seen = 0;
+  engine::LogFrames frames([&seen, &sink](Stream stream, std::string_view bytes) {
+    seen += bytes.size();
+    sink(stream, bytes);
+  });
+  Request request{
+      .what = "logs " + short_ref(container),
+      .method = "GET",
+      .target = impl_->target("/containers/" + container + "/logs?stdout=1&stderr=1&follow=0")};
+  request.budget =
+      impl_->options.budgets.logs + std::chrono::seconds(bytes_max / kLogBytesPerExtraSecond);
+  request.sink = [&](std::string_view bytes) -> Result<bool> {
+    frames.feed(bytes);
+    return !frames.malformed() && seen <= bytes_max;
+  };
+  const std::string what = request.what;
+  CallOf call(impl_, "logs");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  LogEnd end;
+  if (!answer) {
+    end.error = answer.error();
+  } else if (const Result<void> status = engine::plain_status(answer->status, answer->body, what);
+             !status) {
+    end.error = status.error();
+  } else if (frames.malformed()) {
+    end.error = Error{.code = Errc::engine_protocol,
+                      .what = what + ": bytes that are no log frame",
+                      .detail = {},
+                      .hint = {}};
+  } else {
+    end.stopped = answer->stopped;
+    end.complete = !end.stopped && !frames.mid_frame();
+  }
+  if (end.error) {
+    end.error = call.failed(*end.error);
+  } else {
+    call.succeeded();
+  }
+  co_return end;
+}
+
+Awaitable<Result<ContainerState>> Client::inspect(std::string container) {
+  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  Request request{.what = "inspect " + short_ref(container),
+                  .method = "GET",
+                  .target = impl_->target("/containers/" + container + "/json")};
+  request.budget = impl_->options.budgets.inspect;
+  request.body_bytes_max = std::size_t{1} << 20U;
+  const std::string what = request.what;
+  CallOf call(impl_, "inspect");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  const Result<void> status = engine::plain_status(answer->status, answer->body, what);
+  if (!status) co_return call.failed(status.error());
+  co_return call.done(engine::parse_container(answer->body));
+}
+
+Awaitable<Result<void>> Client::remove(std::string container) {
+  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  const auto started = std::chrono::steady_clock::now();
+  const std::string what = "remove " + short_ref(container);
+  Request request{.what = what,
+                  .method = "DELETE",
+                  .target = impl_->target("/containers/" + container + "?force=1&v=1")};
+  request.budget = impl_->options.budgets.remove;
+  CallOf call(impl_, "remove");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  const Result<engine::Removal> removal = engine::remove_status(answer->status, answer->body, what);
+  if (!removal) co_return call.failed(removal.error());
+  if (*removal == engine::Removal::gone) co_return call.done(Result<void>());
+
+  // Somebody else's removal is under way; only its end is an answer.
+  Request gone{.what = what,
+               .method = "POST",
+               .target = impl_->target("/containers/" + container + "/wait?condition=removed")};
+  gone.budget = impl_->options.budgets.remove - (std::chrono::steady_clock::now() - started);
+  const Result<Answer> waited =
+      co_await detail::exchange(impl_->options.socket_path, std::move(gone));
+  if (!waited) co_return call.failed(waited.error());
+  if (waited->status == 404) co_return call.done(Result<void>());
+  co_return call.done(engine::plain_status(waited->status, waited->body, what));
+}
+
+Awaitable<Result<std::vector<ContainerSummary>>> Client::list(std::vector<std::string> labels) {
+  Request request{
+      .what = "list",
+      .method = "GET",
+      .target = impl_->target("/containers/json?all=1&filters=" + label_filter(labels))};
+  request.budget = impl_->options.budgets.list;
+  request.body_bytes_max = kListBytesMax;
+  CallOf call(impl_, "list");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  const Result<void> status = engine::plain_status(answer->status, answer->body, "list");
+  if (!status) co_return call.failed(status.error());
+  co_return call.done(engine::parse_containers(answer->body));
+}
+
+Awaitable<Result<bool>> Client::has_path(std::string container, std::string path) {
+  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  Request request{.what = "inspect " + short_ref(container),
+                  .method = "HEAD",
+                  .target = impl_->target("/containers/" + container +
+                                          "/archive?path=" + engine::url_escape(path))};
+  request.budget = impl_->options.budgets.inspect;
+  const std::string what = request.what;
+  CallOf call(impl_, "inspect");
+  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  if (!answer) co_return call.failed(answer.error());
+  if (answer->status == 404) co_return call.done(Result<bool>(false));
+  const Result<void> status = engine::plain_status(answer->status, answer->body, what);
+  if (!status) co_return call.failed(status.error());
+  co_return call.done(Result<bool>(true));
+}
+
+// ---- Attachment --------------------------------------------------------------------------------
+
+struct Attachment::State {
+  asio::local::stream_protocol::socket socket;
+  std::string early_bytes;
+};
+
+Attachment::Attachment() = default;
+Attachment::Attachment(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Attachment::Attachment(Attachment&&) noexcept = default;
+Attachment& Attachment::operator=(Attachment&& other) noexcept {
+  close();
+  state_ = std::move(other.state_);
+  return *this;
+}
+Attachment::~Attachment() {
+  close();
+}
+
+void Attachment::close() {
+  if (!state_) return;
+  boost::system::error_code ignored;
+  state_->socket.close(ignored);
+}
+
+Awaitable<Result<void>> Attachment::send(std::string bytes, Duration budget) {
+  using namespace asio::experimental::awaitable_operators;
+  const std::shared_ptr<State> state = state_;
+  if (!state || !state->socket.is_open()) {
+    co_return Error{.code = Errc::engine_unreachable,
+                    .what = "orders: the attachment is closed",
+                    .detail = {},
+                    .hint = {}};
+  }
+  asio::steady_timer timer(state->socket.get_executor(),
+                           std::chrono::ceil<std::chrono::steady_clock::duration>(budget));
+  const auto first = co_await (asio::async_write(state->socket, asio::buffer(bytes), kNoThrow) ||
+                               timer.async_wait(kNoThrow));
+  if (first.index() == 1) {
+    co_return Error{.code = Errc::engine_timeout,
+                    .what = "orders: the engine did not take them in time",
+                    .detail = {},
+                    .hint = {}};
+  }
+  if (const auto ec = std::get<0>(std::get<0>(first)); ec) {
+    co_return detail::transport_error(ec, "orders", budget);
+  }
+  co_return Result<void>();
+}
+
+Awaitable<Result<std::string>> Attachment::read() {
+  const std::shared_ptr<State> state = state_;
+  if (!state) co_return std::string();
+  if (!state->early_bytes.empty()) co_return std::exchange(state->early_bytes, {});
+  std::string piece(kReadPieceBytes, '\0');
+  const auto [ec, count] = co_await state->socket.async_read_some(asio::buffer(piece), kNoThrow);
+  if (ec && ec != asio::error::eof) co_return detail::transport_error(ec, "attach", Duration{});
+  piece.resize(count);
+  co_return piece;
+}
+
+Awaitable<Result<Attachment>> Client::attach(std::string container) {
+  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  Request request{.what = "attach " + short_ref(container),
+                  .method = "POST",
+                  .target = impl_->target("/containers/" + container +
+                                          "/attach?stream=1&stdin=1&stdout=1&stderr=1")};
+  request.budget = impl_->options.budgets.attach;
+  request.upgrade = true;
+  const std::string what = request.what;
+  CallOf call(impl_, "attach");
+  Result<detail::Upgraded> upgraded =
+      co_await detail::upgrade(impl_->options.socket_path, std::move(request));
+  if (!upgraded) co_return call.failed(upgraded.error());
+  if (upgraded->answer.status != 101 && upgraded->answer.status != 200) {
+    Result<void> status =
+        engine::plain_status(upgraded->answer.status, upgraded->answer.body, what);
+    co_return call.failed(status.error());
+  }
+  call.succeeded();
+  co_return Attachment(std::make_shared<Attachment::State>(
+      Attachment::State{std::move(upgraded->socket), std::move(upgraded->early_bytes)}));
+}
+
+}  // namespace cupel::docker

@@ -1,0 +1,59 @@
+/// What the client's two source files share.
+#pragma once
+
+#include "common/async/semaphore.hpp"
+#include "common/docker/client.hpp"
+#include "common/docker/connection.hpp"
+
+#include <chrono>
+
+namespace cupel::docker {
+
+struct Client::Impl {
+  boost::asio::any_io_executor executor;
+  ClientOptions options;
+  engine::ApiVersion api = engine::kApiMin;
+  async::AsyncSemaphore calls;
+
+  Impl(boost::asio::any_io_executor where, ClientOptions wanted)
+      : executor(std::move(where)),
+        options(std::move(wanted)),
+        calls(executor, options.calls_max) {}
+
+  [[nodiscard]] std::string target(std::string_view path) const;
+  void observe(std::string_view call, TimePoint started, const std::optional<Error>& error) const;
+  /// An exchange that counts against calls_max; the time in the queue is part of its budget.
+  [[nodiscard]] static Awaitable<Result<detail::Answer>> short_call(std::shared_ptr<Impl> self,
+                                                                    detail::Request request);
+};
+
+/// {"label":[...]} as a query value.
+[[nodiscard]] std::string label_filter(const std::vector<std::string>& labels);
+
+/// Tells the observer how a call ended, exactly once.
+template <typename Impl>
+class CallOf {
+ public:
+  CallOf(std::shared_ptr<Impl> impl, std::string_view call) : impl_(std::move(impl)), call_(call) {}
+
+  [[nodiscard]] Error failed(const Error& error) {
+    impl_->observe(call_, started_, error);
+    return error;
+  }
+  void succeeded() { impl_->observe(call_, started_, std::nullopt); }
+  template <typename T>
+  [[nodiscard]] Result<T> done(Result<T> result) {
+    impl_->observe(call_, started_, result ? std::nullopt : std::optional<Error>(result.error()));
+    return result;
+  }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+  std::string_view call_;
+  TimePoint started_ = std::chrono::steady_clock::now();
+};
+
+template <typename Impl>
+CallOf(std::shared_ptr<Impl>, std::string_view) -> CallOf<Impl>;
+
+}  // namespace cupel::docker
