@@ -108,9 +108,9 @@ class Attachment {
 
 /// How `logs` ended.
 struct LogEnd {
-  bool complete = false;       ///< The engine ended the stream, between two frames.
-  bool stopped = false;        ///< The reader had enough (bytes_max).
-  std::optional<Error> error;  ///< What arrived before is kept by the sink all the same.
+  bool complete = false;            ///< The engine ended the stream, between two frames.
+  bool stopped = false;             ///< The reader had enough (bytes_max).
+  std::optional<Error> error = {};  ///< What arrived before is kept by the sink all the same.
 };
 
 /// Bytes for an import, pull-style: an empty piece ends them.

@@ -33,9 +33,11 @@ Error bad_ref(const std::string& image) {
 
 /// Not there is its own error for images: the hint tells how to get one.
 Result<void> image_status(const Answer& answer, const std::string& what) {
-  Result<void> status = engine::plain_status(answer.status, answer.body, what);
-  if (!status && status.error().code == Errc::not_found) status.error().code = Errc::image_missing;
-  return status;
+  const Result<void> status = engine::plain_status(answer.status, answer.body, what);
+  if (status || status.error().code != Errc::not_found) return status;
+  Error missing = status.error();
+  missing.code = Errc::image_missing;
+  return missing;
 }
 
 /// Feeds progress lines to the caller and remembers the last status (an import's image id).

@@ -22,16 +22,16 @@ struct Request {
   std::string what;  ///< For messages: "kill 4f1c9a".
   std::string method;
   std::string target;  ///< With the version prefix.
-  std::string body;
+  std::string body = {};
   std::string content_type = "application/json";
   /// Connect, write, and read. When body_budget is set it ends with the answer's head, and the body
   /// has a clock of its own.
   Duration budget{};
-  std::optional<Duration> body_budget;
+  std::optional<Duration> body_budget = std::nullopt;
   std::size_t body_bytes_max = 64 * 1024;  ///< Of a body that is kept.
   bool upgrade = false;                    ///< Asks for the connection itself (attach).
-  BodySink sink;  ///< Gets the body of a 2xx answer instead of keeping it (no limit but its own).
-  BodySource source;  ///< The request's body in pieces (chunked), instead of `body`.
+  BodySink sink = nullptr;  ///< Gets the body of a 2xx answer instead of keeping it (no limit but its own).
+  BodySource source = nullptr;  ///< The request's body in pieces (chunked), instead of `body`.
 };
 
 struct Answer {
