@@ -1,0 +1,422 @@
+#include "common/wire/fields.hpp"
+
+namespace cupel::wire {
+namespace {
+
+// ---- writing ---------------------------------------------------------------------------------
+
+void write(schema::Source::Builder out, const Source& value) {
+  if (const auto* const git = std::get_if<GitSource>(&value)) {
+    auto to = out.initGit();
+    to.setUrl(Text(git->url));
+    to.setRef(Text(git->ref));
+  } else if (const auto* const bundle = std::get_if<BundleSource>(&value)) {
+    auto to = out.initBundle();
+    to.setArtifact(data(bundle->artifact));
+    to.setCommit(Text(bundle->commit));
+    to.setName(cut(bundle->name));
+  } else {
+    const auto& module = std::get<ModuleSource>(value);
+    auto to = out.initModule();
+    to.setPath(Text(module.path));
+    to.setVersion(Text(module.version));
+  }
+}
+
+void write(schema::Finding::Builder out, const Finding& value) {
+  out.setKind(word<schema::FindingKind>(value.kind));
+  out.setCheck(word<schema::CheckKind>(value.check));
+  out.setPackage(cut(value.package));
+  out.setTest(cut(value.test));
+  out.setAnalyzer(cut(value.analyzer));
+  out.setFile(cut(value.file));
+  out.setLine(value.line);
+  out.setColumn(value.column);
+  out.setMessage(cut(value.message));
+  out.setEnvironment(cut(value.environment));
+  out.setInferred(value.inferred);
+  out.setKey(cut(value.key));
+  out.setSignature(cut(value.signature));
+}
+
+template <typename Init>
+void write_findings(const std::vector<Finding>& findings, Init init) {
+  auto list = init(static_cast<unsigned>(findings.size()));
+  for (unsigned i = 0; i < list.size(); ++i) write(list[i], findings[i]);
+}
+
+void write(schema::UnitInfo::Builder out, const UnitInfo& value) {
+  out.setDir(Text(value.dir));
+  out.setModulePath(Text(value.module_path));
+  out.setGoVersion(Text(value.go_version));
+  out.setVendored(value.vendored);
+  out.setWorkspace(Text(value.workspace));
+  out.setOutcome(word<schema::Outcome>(value.outcome));
+  out.setReason(word<schema::Reason>(value.reason));
+  write_findings(value.findings, [&](unsigned size) { return out.initFindings(size); });
+}
+
+void write(schema::ValidationSettings::Builder out, const ValidationSettings& value) {
+  auto limits = out.initLimits();
+  limits.setCpuMillis(value.limits.cpu_millis);
+  limits.setMemoryBytes(value.limits.memory_bytes);
+  limits.setPids(value.limits.pids);
+  limits.setTmpBytes(value.limits.tmp_bytes);
+  limits.setOutputBytes(value.limits.output_bytes);
+  put_texts(value.packages, std::string::npos, [&](unsigned n) { return out.initPackages(n); });
+  put_texts(value.tags, std::string::npos, [&](unsigned n) { return out.initTags(n); });
+  out.setBuild(value.build);
+  out.setVet(value.vet);
+  auto test = out.initTest();
+  test.setEnabled(value.test.enabled);
+  test.setTimeoutSeconds(value.test.timeout_s);
+  test.setCount(value.test.count);
+  test.setRace(value.test.race);
+  test.setShortMode(value.test.short_mode);
+  test.setShuffle(Text(value.test.shuffle));
+  test.setRun(Text(value.test.run));
+  test.setSkip(Text(value.test.skip));
+  auto custom = out.initCustom(static_cast<unsigned>(value.custom.size()));
+  for (unsigned i = 0; i < custom.size(); ++i) {
+    custom[i].setName(Text(value.custom[i].name));
+    put_texts(value.custom[i].command, std::string::npos,
+              [&](unsigned n) { return custom[i].initCommand(n); });
+    custom[i].setLimitSeconds(value.custom[i].limit_s);
+  }
+  out.setCheckLimitSeconds(value.check_limit_s);
+  out.setAcquireLimitSeconds(value.acquire_limit_s);
+  out.setBuildCache(word<schema::BuildCache>(value.build_cache));
+  out.setImage(Text(value.image));
+  out.setImageWithoutCCompiler(value.image_without_c_compiler);
+  out.setGoPrivate(Text(value.go_private));
+  out.setGoNoSumDb(Text(value.go_nosumdb));
+}
+
+void write(schema::SourceFacts::Builder out, const SourceFacts& value) {
+  out.setCommit(Text(value.commit));
+  out.setTree(Text(value.tree));
+  out.setFiles(value.files);
+  out.setBytes(value.bytes);
+  auto units = out.initUnits(static_cast<unsigned>(value.units.size()));
+  for (unsigned i = 0; i < units.size(); ++i) write(units[i], value.units[i]);
+}
+
+void write(schema::ModuleFacts::Builder out, const ModuleFacts& value) {
+  out.setTree(Text(value.tree));
+  out.setCompleted(value.completed);
+  out.setModules(value.modules);
+  out.setCacheBytes(value.cache_bytes);
+}
+
+void write(schema::CheckRecord::Builder out, const CheckRecord& value) {
+  out.setCheck(word<schema::CheckKind>(value.check));
+  out.setName(cut(value.name));
+  put_texts(value.command, kArgumentBytesMax, [&](unsigned n) { return out.initCommand(n); });
+  out.setOutcome(word<schema::Outcome>(value.outcome));
+  out.setReason(word<schema::Reason>(value.reason));
+  out.setExitCode(value.exit_code);
+  out.setTruncated(value.truncated);
+  out.setDurationMicros(value.duration_us);
+  out.setPackages(value.packages);
+  out.setTests(value.tests);
+  out.setTestsNotRun(value.tests_not_run);
+}
+
+void write(schema::Evidence::Builder out, const Evidence& value) {
+  out.setImage(cut(value.image));
+  out.setGoVersion(cut(value.go_version));
+  out.setEngine(cut(value.engine));
+  out.setEgress(cut(value.egress));
+  out.setProxyMode(cut(value.proxy_mode));
+  out.setBuildCache(cut(value.build_cache));
+  out.setParserVersion(value.parser_version);
+  out.setWrapper(cut(value.wrapper));
+  put_texts(value.notes, kNameBytesMax, [&](unsigned n) { return out.initNotes(n); });
+}
+
+void write(schema::LogRef::Builder out, const LogRef& value) {
+  out.setCheck(word<schema::CheckKind>(value.check));
+  out.setName(cut(value.name));
+  out.setStream(word<schema::Stream>(value.stream));
+  out.setArtifact(data(value.artifact));
+  out.setBytes(value.bytes);
+  out.setTruncated(value.truncated);
+}
+
+// ---- reading ---------------------------------------------------------------------------------
+
+Source read(schema::Source::Reader in) {
+  switch (in.which()) {
+    case schema::Source::GIT: {
+      const auto from = in.getGit();
+      return GitSource{text(from.getUrl(), "url"), text(from.getRef(), "ref")};
+    }
+    case schema::Source::BUNDLE: {
+      const auto from = in.getBundle();
+      return BundleSource{digest(from.getArtifact(), "artifact"), text(from.getCommit(), "commit"),
+                          text(from.getName(), "name")};
+    }
+    case schema::Source::MODULE: {
+      const auto from = in.getModule();
+      return ModuleSource{text(from.getPath(), "path"), text(from.getVersion(), "version")};
+    }
+  }
+  throw UnknownMember{};
+}
+
+std::int32_t position(std::int32_t number, const char* what) {
+  if (number < 0) throw Malformed{std::string(what) + " is negative"};
+  return number;
+}
+
+Finding read(schema::Finding::Reader in) {
+  Finding value;
+  value.kind = word_from<FindingKind>(in.getKind(), "finding.kind");
+  value.check = word_from<CheckKind>(in.getCheck(), "finding.check");
+  value.package = text(in.getPackage(), "finding.package");
+  value.test = text(in.getTest(), "finding.test");
+  value.analyzer = text(in.getAnalyzer(), "finding.analyzer");
+  value.file = text(in.getFile(), "finding.file");
+  value.line = position(in.getLine(), "finding.line");
+  value.column = position(in.getColumn(), "finding.column");
+  value.message = text(in.getMessage(), "finding.message", kMessageBytesMax);
+  value.environment = text(in.getEnvironment(), "finding.environment");
+  value.inferred = in.getInferred();
+  value.key = text(in.getKey(), "finding.key");
+  value.signature = text(in.getSignature(), "finding.signature");
+  return value;
+}
+
+std::vector<Finding> read_findings(capnp::List<schema::Finding>::Reader in) {
+  return list<Finding>(in, kFindingsPerResultMax, "findings",
+                       [](schema::Finding::Reader item) { return read(item); });
+}
+
+UnitInfo read(schema::UnitInfo::Reader in) {
+  UnitInfo value;
+  value.dir = text(in.getDir(), "unit.dir");
+  value.module_path = text(in.getModulePath(), "unit.module_path");
+  value.go_version = text(in.getGoVersion(), "unit.go_version");
+  value.vendored = in.getVendored();
+  value.workspace = text(in.getWorkspace(), "unit.workspace");
+  value.outcome = word_from<Outcome>(in.getOutcome(), "unit.outcome");
+  value.reason = word_from<Reason>(in.getReason(), "unit.reason");
+  value.findings = read_findings(in.getFindings());
+  return value;
+}
+
+CustomCheck read(schema::CustomCheck::Reader in) {
+  return {text(in.getName(), "custom.name"),
+          texts(in.getCommand(), "custom.command", kArgumentBytesMax), in.getLimitSeconds()};
+}
+
+ValidationSettings read(schema::ValidationSettings::Reader in) {
+  ValidationSettings value;
+  const auto limits = in.getLimits();
+  value.limits = {limits.getCpuMillis(), limits.getMemoryBytes(), limits.getPids(),
+                  limits.getTmpBytes(), limits.getOutputBytes()};
+  value.packages = texts(in.getPackages(), "settings.packages");
+  value.tags = texts(in.getTags(), "settings.tags");
+  value.build = in.getBuild();
+  value.vet = in.getVet();
+  const auto test = in.getTest();
+  value.test.enabled = test.getEnabled();
+  value.test.timeout_s = test.getTimeoutSeconds();
+  value.test.count = test.getCount();
+  value.test.race = test.getRace();
+  value.test.short_mode = test.getShortMode();
+  value.test.shuffle = text(test.getShuffle(), "settings.test.shuffle");
+  value.test.run = text(test.getRun(), "settings.test.run");
+  value.test.skip = text(test.getSkip(), "settings.test.skip");
+  value.custom = list<CustomCheck>(in.getCustom(), kListMax, "settings.custom",
+                                   [](schema::CustomCheck::Reader item) { return read(item); });
+  value.check_limit_s = in.getCheckLimitSeconds();
+  value.acquire_limit_s = in.getAcquireLimitSeconds();
+  value.build_cache = word_from<BuildCache>(in.getBuildCache(), "settings.build_cache");
+  value.image = text(in.getImage(), "settings.image");
+  value.image_without_c_compiler = in.getImageWithoutCCompiler();
+  value.go_private = text(in.getGoPrivate(), "settings.go_private");
+  value.go_nosumdb = text(in.getGoNoSumDb(), "settings.go_nosumdb");
+  return value;
+}
+
+Work read_work(schema::TaskSpec::Work::Reader in) {
+  switch (in.which()) {
+    case schema::TaskSpec::Work::ACQUIRE_SOURCE: {
+      const auto from = in.getAcquireSource();
+      return AcquireSource{read(from.getSource()), text(from.getPinnedCommit(), "pinned_commit"),
+                           texts(from.getSubdirs(), "subdirs")};
+    }
+    case schema::TaskSpec::Work::ACQUIRE_MODULES: {
+      const auto from = in.getAcquireModules();
+      return AcquireModules{text(from.getCommit(), "commit"), read(from.getUnit())};
+    }
+    case schema::TaskSpec::Work::EXECUTE: {
+      const auto from = in.getExecute();
+      return Execute{text(from.getCommit(), "commit"), read(from.getUnit()),
+                     word_from<Side>(from.getSide(), "side")};
+    }
+    case schema::TaskSpec::Work::NO_OP: return NoOp{};
+  }
+  throw UnknownMember{};
+}
+
+SourceFacts read(schema::SourceFacts::Reader in) {
+  SourceFacts value;
+  value.commit = text(in.getCommit(), "source.commit");
+  value.tree = text(in.getTree(), "source.tree");
+  value.files = in.getFiles();
+  value.bytes = in.getBytes();
+  std::size_t findings = 0;
+  value.units = list<UnitInfo>(in.getUnits(), kUnitsPerRepositoryMax, "source.units",
+                               [&findings](schema::UnitInfo::Reader item) {
+                                 UnitInfo unit = read(item);
+                                 findings += unit.findings.size();
+                                 if (findings > kFindingsPerResultMax) {
+                                   throw Malformed{"source.units have too many findings"};
+                                 }
+                                 return unit;
+                               });
+  return value;
+}
+
+ModuleFacts read(schema::ModuleFacts::Reader in) {
+  return {text(in.getTree(), "modules.tree"), in.getCompleted(), in.getModules(),
+          in.getCacheBytes()};
+}
+
+CheckRecord read(schema::CheckRecord::Reader in) {
+  CheckRecord value;
+  value.check = word_from<CheckKind>(in.getCheck(), "check.check");
+  value.name = text(in.getName(), "check.name");
+  value.command = texts(in.getCommand(), "check.command", kArgumentBytesMax);
+  value.outcome = word_from<Outcome>(in.getOutcome(), "check.outcome");
+  value.reason = word_from<Reason>(in.getReason(), "check.reason");
+  value.exit_code = in.getExitCode();
+  value.truncated = in.getTruncated();
+  value.duration_us = in.getDurationMicros();
+  value.packages = in.getPackages();
+  value.tests = in.getTests();
+  value.tests_not_run = in.getTestsNotRun();
+  return value;
+}
+
+Evidence read(schema::Evidence::Reader in) {
+  Evidence value;
+  value.image = text(in.getImage(), "evidence.image");
+  value.go_version = text(in.getGoVersion(), "evidence.go_version");
+  value.engine = text(in.getEngine(), "evidence.engine");
+  value.egress = text(in.getEgress(), "evidence.egress");
+  value.proxy_mode = text(in.getProxyMode(), "evidence.proxy_mode");
+  value.build_cache = text(in.getBuildCache(), "evidence.build_cache");
+  value.parser_version = in.getParserVersion();
+  value.wrapper = text(in.getWrapper(), "evidence.wrapper");
+  value.notes = texts(in.getNotes(), "evidence.notes");
+  return value;
+}
+
+LogRef read(schema::LogRef::Reader in) {
+  LogRef value;
+  value.check = word_from<CheckKind>(in.getCheck(), "log.check");
+  value.name = text(in.getName(), "log.name");
+  value.stream = word_from<Stream>(in.getStream(), "log.stream");
+  value.artifact = digest(in.getArtifact(), "log.artifact");
+  value.bytes = in.getBytes();
+  value.truncated = in.getTruncated();
+  return value;
+}
+
+}  // namespace
+
+void write(schema::TaskSpec::Builder out, const TaskSpec& value) {
+  out.setId(value.id.value);
+  out.setCampaign(value.campaign.value);
+  out.setRepository(value.repository.value);
+  out.setUnit(value.unit.value);
+  out.setKind(word<schema::TaskKind>(value.kind));
+  write(out.initSettings(), value.settings);
+  auto work = out.getWork();
+  if (const auto* const source = std::get_if<AcquireSource>(&value.work)) {
+    auto to = work.initAcquireSource();
+    write(to.initSource(), source->source);
+    to.setPinnedCommit(Text(source->pinned_commit));
+    put_texts(source->subdirs, std::string::npos, [&](unsigned n) { return to.initSubdirs(n); });
+  } else if (const auto* const modules = std::get_if<AcquireModules>(&value.work)) {
+    auto to = work.initAcquireModules();
+    to.setCommit(Text(modules->commit));
+    write(to.initUnit(), modules->unit);
+  } else if (const auto* const execute = std::get_if<Execute>(&value.work)) {
+    auto to = work.initExecute();
+    to.setCommit(Text(execute->commit));
+    write(to.initUnit(), execute->unit);
+    to.setSide(word<schema::Side>(execute->side));
+  } else {
+    work.setNoOp();
+  }
+}
+
+void write(schema::TaskResult::Builder out, const TaskResult& value) {
+  out.setTask(value.task.value);
+  out.setToken(value.token.value);
+  out.setEnding(word<schema::Ending>(value.ending));
+  out.setOutcome(word<schema::Outcome>(value.outcome));
+  out.setReason(word<schema::Reason>(value.reason));
+  out.setMessage(cut(value.message));
+  write_findings(value.findings, [&](unsigned size) { return out.initFindings(size); });
+  out.setFindingsTruncated(value.findings_truncated);
+  out.setFindingsArtifact(data(value.findings_artifact));
+  auto checks = out.initChecks(static_cast<unsigned>(value.checks.size()));
+  for (unsigned i = 0; i < checks.size(); ++i) write(checks[i], value.checks[i]);
+  if (value.source) write(out.initSource(), *value.source);
+  if (value.modules) write(out.initModules(), *value.modules);
+  write(out.initEvidence(), value.evidence);
+  auto logs = out.initLogs(static_cast<unsigned>(value.logs.size()));
+  for (unsigned i = 0; i < logs.size(); ++i) write(logs[i], value.logs[i]);
+  out.setStarted(value.started.us);
+  out.setFinished(value.finished.us);
+}
+
+void write(schema::Findings::Builder out, const std::vector<Finding>& value) {
+  write_findings(value, [&](unsigned size) { return out.initFindings(size); });
+}
+
+TaskSpec read(schema::TaskSpec::Reader in) {
+  TaskSpec value;
+  value.id = TaskId{in.getId()};
+  value.campaign = CampaignId{in.getCampaign()};
+  value.repository = RepositoryId{in.getRepository()};
+  value.unit = UnitId{in.getUnit()};
+  value.kind = word_from<TaskKind>(in.getKind(), "kind");
+  value.work = read_work(in.getWork());
+  value.settings = read(in.getSettings());
+  return value;
+}
+
+TaskResult read(schema::TaskResult::Reader in) {
+  TaskResult value;
+  value.task = TaskId{in.getTask()};
+  value.token = Token{in.getToken()};
+  value.ending = word_from<Ending>(in.getEnding(), "ending");
+  value.outcome = word_from<Outcome>(in.getOutcome(), "outcome");
+  value.reason = word_from<Reason>(in.getReason(), "reason");
+  value.message = text(in.getMessage(), "message", kMessageBytesMax);
+  value.findings = read_findings(in.getFindings());
+  value.findings_truncated = in.getFindingsTruncated();
+  value.findings_artifact = digest(in.getFindingsArtifact(), "findings_artifact");
+  value.checks = list<CheckRecord>(in.getChecks(), kListMax, "checks",
+                                   [](schema::CheckRecord::Reader item) { return read(item); });
+  if (in.hasSource()) value.source = read(in.getSource());
+  if (in.hasModules()) value.modules = read(in.getModules());
+  value.evidence = read(in.getEvidence());
+  value.logs = list<LogRef>(in.getLogs(), kListMax, "logs",
+                            [](schema::LogRef::Reader item) { return read(item); });
+  value.started = wall_time(in.getStarted(), "started");
+  value.finished = wall_time(in.getFinished(), "finished");
+  return value;
+}
+
+std::vector<Finding> read(schema::Findings::Reader in) {
+  return read_findings(in.getFindings());
+}
+
+}  // namespace cupel::wire
