@@ -3,6 +3,10 @@
 namespace cupel::wire {
 namespace {
 
+// The overloads below stand beside those of fields.hpp, not in front of them.
+using cupel::wire::read;
+using cupel::wire::write;
+
 struct ToCoordinatorWriter {
   schema::Envelope::Builder out;
   void operator()(const PutBegin& value) {

@@ -3,6 +3,10 @@
 namespace cupel::wire {
 namespace {
 
+// The overloads below stand beside those of fields.hpp, not in front of them.
+using cupel::wire::read;
+using cupel::wire::write;
+
 template <typename Init>
 void write_leases(const std::vector<LiveLease>& leases, Init init) {
   auto list = init(static_cast<unsigned>(leases.size()));
