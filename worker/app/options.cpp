@@ -1,11 +1,10 @@
 #include "worker/app/options.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <unistd.h>
 
 namespace cupel::worker {
 namespace {
@@ -24,102 +23,202 @@ std::string host_name() {
 }
 
 void add_connection(config::Schema& schema) {
-  schema.add({.name = "data_dir", .type = Type::path, .sentence = "Everything the worker keeps; made 0700",
-              .fallback = "/var/lib/cupel/worker", .example = "/srv/cupel/worker"});
-  schema.add({.name = "name", .sentence = "How people call this worker; default: the host name", .example = "w-1"});
-  schema.add({.name = "coordinator_control", .sentence = "Address of the coordinator's control plane",
-              .required = true, .example = "tcp://coordinator.example.com:7401"});
-  schema.add({.name = "coordinator_bulk", .sentence = "Address of the coordinator's bulk plane",
-              .required = true, .example = "tcp://coordinator.example.com:7402"});
-  schema.add({.name = "coordinator_key", .sentence = "The coordinator's public key ('cupel key show')",
-              .required = true, .example = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"});
-  schema.add({.name = "key_file", .type = Type::secret_file, .sentence = "This worker's key pair",
-              .required = true, .example = "/etc/cupel/worker.key"});
-  schema.add({.name = "metrics_listen", .sentence = "Address of /metrics and /-/ready; empty: none",
-              .fallback = "127.0.0.1:9464", .example = "0.0.0.0:9464"});
-  schema.add({.name = "ready_file", .type = Type::path, .sentence = "Written when the worker takes tasks",
+  schema.add({.name = "data_dir",
+              .type = Type::path,
+              .sentence = "Everything the worker keeps; made 0700",
+              .fallback = "/var/lib/cupel/worker",
+              .example = "/srv/cupel/worker"});
+  schema.add({.name = "name",
+              .sentence = "How people call this worker; default: the host name",
+              .example = "w-1"});
+  schema.add({.name = "coordinator_control",
+              .sentence = "Address of the coordinator's control plane",
+              .required = true,
+              .example = "tcp://coordinator.example.com:7401"});
+  schema.add({.name = "coordinator_bulk",
+              .sentence = "Address of the coordinator's bulk plane",
+              .required = true,
+              .example = "tcp://coordinator.example.com:7402"});
+  schema.add({.name = "coordinator_key",
+              .sentence = "The coordinator's public key ('cupel key show')",
+              .required = true,
+              .example = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"});
+  schema.add({.name = "key_file",
+              .type = Type::secret_file,
+              .sentence = "This worker's key pair",
+              .required = true,
+              .example = "/etc/cupel/worker.key"});
+  schema.add({.name = "metrics_listen",
+              .sentence = "Address of /metrics and /-/ready; empty: none",
+              .fallback = "127.0.0.1:9464",
+              .example = "0.0.0.0:9464"});
+  schema.add({.name = "ready_file",
+              .type = Type::path,
+              .sentence = "Written when the worker takes tasks",
               .example = "/run/cupel/worker.json"});
-  schema.add({.name = "log_format", .sentence = "Form of the log on standard error", .fallback = "text",
+  schema.add({.name = "log_format",
+              .sentence = "Form of the log on standard error",
+              .fallback = "text",
               .choices = {"text", "json"}});
-  schema.add({.name = "log_level", .sentence = "What is logged", .fallback = "info",
+  schema.add({.name = "log_level",
+              .sentence = "What is logged",
+              .fallback = "info",
               .choices = {"debug", "info", "warning", "error"}});
 }
 
 void add_engine(config::Schema& schema) {
-  schema.add({.name = "engine_socket", .type = Type::path, .sentence = "Unix socket of the container engine",
+  schema.add({.name = "engine_socket",
+              .type = Type::path,
+              .sentence = "Unix socket of the container engine",
               .fallback = "/var/run/docker.sock"});
-  schema.add({.name = "wrapper", .type = Type::path,
-              .sentence = "The static program that is PID 1 in every container; default: cupel-init beside "
-                          "this program"});
-  schema.add({.name = "slots", .type = Type::number, .sentence = "Tasks at once; 0: from cores and memory",
-              .unit = "slots", .fallback = "0", .min = 0, .max = 256, .example = "4"});
-  schema.add({.name = "reap_period", .type = Type::duration, .sentence = "How often leftovers are looked for",
-              .fallback = "1m", .min = 1000, .max = 3600000});
-  schema.add({.name = "reap_grace", .type = Type::duration,
+  schema.add({.name = "wrapper",
+              .type = Type::path,
+              .sentence =
+                  "The static program that is PID 1 in every container; default: cupel-init beside "
+                  "this program"});
+  schema.add({.name = "slots",
+              .type = Type::number,
+              .sentence = "Tasks at once; 0: from cores and memory",
+              .unit = "slots",
+              .fallback = "0",
+              .min = 0,
+              .max = 256,
+              .example = "4"});
+  schema.add({.name = "reap_period",
+              .type = Type::duration,
+              .sentence = "How often leftovers are looked for",
+              .fallback = "1m",
+              .min = 1000,
+              .max = 3600000});
+  schema.add({.name = "reap_grace",
+              .type = Type::duration,
               .sentence = "How long past its deadline a lost worker's container is left alone",
-              .fallback = "1m", .min = 0, .max = 3600000});
-  schema.add({.name = "drain_limit", .type = Type::duration,
+              .fallback = "1m",
+              .min = 0,
+              .max = 3600000});
+  schema.add({.name = "drain_limit",
+              .type = Type::duration,
               .sentence = "How long running tasks may go on after TERM before they are given back",
-              .fallback = "30m", .min = 0, .max = 86400000});
+              .fallback = "30m",
+              .min = 0,
+              .max = 86400000});
 }
 
 void add_sources(config::Schema& schema) {
-  schema.add({.name = "module_proxy",
-              .sentence = "GOPROXY for acquire; default: the environment's, else the go command's; 'direct' "
-                          "and 'off' are dropped",
-              .example = "https://proxy.example.com"});
+  schema.add(
+      {.name = "module_proxy",
+       .sentence =
+           "GOPROXY for acquire; default: the environment's, else the go command's; 'direct' "
+           "and 'off' are dropped",
+       .example = "https://proxy.example.com"});
   schema.add({.name = "checksum_database", .sentence = "GOSUMDB for acquire; default likewise"});
-  schema.add({.name = "fixture_proxy", .type = Type::path,
-              .sentence = "Directory of a file proxy that replaces network and checksum database: for tests"});
-  schema.add({.name = "ca_bundle", .type = Type::path,
-              .sentence = "CA certificates for the runs that use the network; default: SSL_CERT_FILE"});
-  schema.add({.name = "git_credentials_file", .type = Type::secret_file,
+  schema.add(
+      {.name = "fixture_proxy",
+       .type = Type::path,
+       .sentence =
+           "Directory of a file proxy that replaces network and checksum database: for tests"});
+  schema.add(
+      {.name = "ca_bundle",
+       .type = Type::path,
+       .sentence = "CA certificates for the runs that use the network; default: SSL_CERT_FILE"});
+  schema.add({.name = "git_credentials_file",
+              .type = Type::secret_file,
               .sentence = "Git credentials: lines 'https://user:secret@host/prefix'"});
-  schema.add({.name = "netrc_file", .type = Type::secret_file,
+  schema.add({.name = "netrc_file",
+              .type = Type::secret_file,
               .sentence = "netrc with credentials for the module proxy; only acquire runs see it"});
-  schema.add({.name = "allow_local_sources", .type = Type::flag,
-              .sentence = "Accept file: URLs and loopback hosts as sources", .fallback = "false"});
-  schema.add({.name = "allowed_sources", .type = Type::list,
+  schema.add({.name = "allow_local_sources",
+              .type = Type::flag,
+              .sentence = "Accept file: URLs and loopback hosts as sources",
+              .fallback = "false"});
+  schema.add({.name = "allowed_sources",
+              .type = Type::list,
               .sentence = "Hosts or URL prefixes that are accepted though they would be refused"});
 }
 
 void add_storage(config::Schema& schema) {
-  schema.add({.name = "disk_reserve", .type = Type::size, .sentence = "Below this much free disk no task is taken",
-              .fallback = "5GiB", .min = 0});
-  schema.add({.name = "inode_reserve", .type = Type::number, .sentence = "Likewise for inodes",
-              .fallback = "100000", .min = 0});
-  schema.add({.name = "outbox_reserve", .type = Type::size, .sentence = "Disk kept for results",
-              .fallback = "64MiB", .min = 0});
-  schema.add({.name = "modcache_max", .type = Type::size, .sentence = "Budget of one unit's module cache",
-              .fallback = "4GiB", .min = 1 << 20});
-  schema.add({.name = "modcache_inodes_max", .type = Type::number, .sentence = "Likewise in files",
-              .fallback = "500000", .min = 1000});
-  schema.add({.name = "gocache_max", .type = Type::size, .sentence = "Budget of one build cache",
-              .fallback = "8GiB", .min = 1 << 20});
-  schema.add({.name = "gocache_inodes_max", .type = Type::number, .sentence = "Likewise in files",
-              .fallback = "300000", .min = 1000});
-  schema.add({.name = "workspaces_max", .type = Type::size,
-              .sentence = "Snapshots and module caches kept; the oldest go first", .fallback = "50GiB",
+  schema.add({.name = "disk_reserve",
+              .type = Type::size,
+              .sentence = "Below this much free disk no task is taken",
+              .fallback = "5GiB",
+              .min = 0});
+  schema.add({.name = "inode_reserve",
+              .type = Type::number,
+              .sentence = "Likewise for inodes",
+              .fallback = "100000",
+              .min = 0});
+  schema.add({.name = "outbox_reserve",
+              .type = Type::size,
+              .sentence = "Disk kept for results",
+              .fallback = "64MiB",
+              .min = 0});
+  schema.add({.name = "modcache_max",
+              .type = Type::size,
+              .sentence = "Budget of one unit's module cache",
+              .fallback = "4GiB",
+              .min = 1 << 20});
+  schema.add({.name = "modcache_inodes_max",
+              .type = Type::number,
+              .sentence = "Likewise in files",
+              .fallback = "500000",
+              .min = 1000});
+  schema.add({.name = "gocache_max",
+              .type = Type::size,
+              .sentence = "Budget of one build cache",
+              .fallback = "8GiB",
+              .min = 1 << 20});
+  schema.add({.name = "gocache_inodes_max",
+              .type = Type::number,
+              .sentence = "Likewise in files",
+              .fallback = "300000",
+              .min = 1000});
+  schema.add({.name = "workspaces_max",
+              .type = Type::size,
+              .sentence = "Snapshots and module caches kept; the oldest go first",
+              .fallback = "50GiB",
               .min = 1 << 30});
 }
 
 void add_bounds(config::Schema& schema) {
-  schema.add({.name = "max_cpus", .type = Type::number, .sentence = "Bound of a campaign's limits.cpus",
-              .fallback = "16", .min = 1, .max = 256});
-  schema.add({.name = "max_memory", .type = Type::size, .sentence = "Bound of limits.memory", .fallback = "16GiB",
+  schema.add({.name = "max_cpus",
+              .type = Type::number,
+              .sentence = "Bound of a campaign's limits.cpus",
+              .fallback = "16",
+              .min = 1,
+              .max = 256});
+  schema.add({.name = "max_memory",
+              .type = Type::size,
+              .sentence = "Bound of limits.memory",
+              .fallback = "16GiB",
               .min = 64 << 20});
-  schema.add({.name = "max_pids", .type = Type::number, .sentence = "Bound of limits.pids", .fallback = "4096",
-              .min = 16, .max = 100000});
-  schema.add({.name = "max_tmp", .type = Type::size, .sentence = "Bound of limits.tmp", .fallback = "8GiB",
+  schema.add({.name = "max_pids",
+              .type = Type::number,
+              .sentence = "Bound of limits.pids",
+              .fallback = "4096",
+              .min = 16,
+              .max = 100000});
+  schema.add({.name = "max_tmp",
+              .type = Type::size,
+              .sentence = "Bound of limits.tmp",
+              .fallback = "8GiB",
               .min = 1 << 20});
-  schema.add({.name = "max_output", .type = Type::size, .sentence = "Bound of limits.output", .fallback = "64MiB",
+  schema.add({.name = "max_output",
+              .type = Type::size,
+              .sentence = "Bound of limits.output",
+              .fallback = "64MiB",
               .min = 1 << 10});
-  schema.add({.name = "max_task", .type = Type::duration, .sentence = "Longest time of one task",
-              .fallback = "4h", .min = 1000});
+  schema.add({.name = "max_task",
+              .type = Type::duration,
+              .sentence = "Longest time of one task",
+              .fallback = "4h",
+              .min = 1000});
 }
 
 Error bad(const std::string& setting, const std::string& why) {
-  return {.code = Errc::bad_config, .what = "setting " + setting + ": " + why, .detail = {}, .hint = {}};
+  return {.code = Errc::bad_config,
+          .what = "setting " + setting + ": " + why,
+          .detail = {},
+          .hint = {}};
 }
 
 template <typename T>
@@ -166,13 +265,16 @@ Result<Options> options_from(const config::Settings& settings) {
   options.fixture_proxy = settings.text("fixture_proxy");
   options.ca_bundle = settings.text("ca_bundle");
   if (options.ca_bundle.empty()) {
-    if (const char* bundle = std::getenv("SSL_CERT_FILE"); bundle != nullptr) options.ca_bundle = bundle;
+    if (const char* bundle = std::getenv("SSL_CERT_FILE"); bundle != nullptr)
+      options.ca_bundle = bundle;
   }
   options.git_credentials_file = settings.text("git_credentials_file");
   options.netrc_file = settings.text("netrc_file");
   options.allow_local_sources = settings.flag("allow_local_sources");
   options.allowed_sources = settings.list("allowed_sources");
-  const auto unsigned_of = [&](const char* name) { return static_cast<std::uint64_t>(settings.number(name)); };
+  const auto unsigned_of = [&](const char* name) {
+    return static_cast<std::uint64_t>(settings.number(name));
+  };
   options.disk_reserve_bytes = unsigned_of("disk_reserve");
   options.inode_reserve = unsigned_of("inode_reserve");
   options.outbox_reserve_bytes = unsigned_of("outbox_reserve");
@@ -184,17 +286,19 @@ Result<Options> options_from(const config::Settings& settings) {
   options.drain_limit = settings.duration("drain_limit");
   options.reap_period = settings.duration("reap_period");
   options.reap_grace = settings.duration("reap_grace");
-  options.bounds.limits_max = {.cpu_millis = static_cast<std::uint32_t>(unsigned_of("max_cpus") * 1000),
-                               .memory_bytes = unsigned_of("max_memory"),
-                               .pids = static_cast<std::uint32_t>(unsigned_of("max_pids")),
-                               .tmp_bytes = unsigned_of("max_tmp"),
-                               .output_bytes = unsigned_of("max_output")};
+  options.bounds.limits_max = {
+      .cpu_millis = static_cast<std::uint32_t>(unsigned_of("max_cpus") * 1000),
+      .memory_bytes = unsigned_of("max_memory"),
+      .pids = static_cast<std::uint32_t>(unsigned_of("max_pids")),
+      .tmp_bytes = unsigned_of("max_tmp"),
+      .output_bytes = unsigned_of("max_output")};
   options.bounds.task_seconds_max = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(settings.duration("max_task")).count());
   return options;
 }
 
-ValidationSettings clamp(ValidationSettings wanted, const Bounds& bounds, std::vector<std::string>& notes) {
+ValidationSettings clamp(ValidationSettings wanted, const Bounds& bounds,
+                         std::vector<std::string>& notes) {
   RunLimits& limits = wanted.limits;
   cut(limits.cpu_millis, bounds.limits_max.cpu_millis, "cpus", notes);
   cut(limits.memory_bytes, bounds.limits_max.memory_bytes, "memory", notes);

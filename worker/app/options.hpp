@@ -1,15 +1,15 @@
 /// The settings of cupel-worker and the values that the rest of the program is given.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "common/config/config.hpp"
 #include "common/core/error.hpp"
 #include "common/core/settings.hpp"
 #include "common/core/time.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace cupel::worker {
 
@@ -18,7 +18,7 @@ namespace cupel::worker {
 
 /// What a worker never exceeds, whatever a campaign asks for.
 struct Bounds {
-  RunLimits limits_max;              ///< Field by field.
+  RunLimits limits_max;  ///< Field by field.
   std::uint64_t task_seconds_max = 0;
 };
 
@@ -28,25 +28,25 @@ struct Options {
   std::string name;
   std::string coordinator_control;
   std::string coordinator_bulk;
-  std::string coordinator_key;       ///< Z85
+  std::string coordinator_key;  ///< Z85
   std::string key_file;
   std::string engine_socket;
-  std::string wrapper;               ///< Path of cupel-init on the host.
-  std::uint32_t slots = 0;           ///< 0: from the host's cores and memory.
-  std::string metrics_listen;        ///< Empty: no endpoint.
+  std::string wrapper;         ///< Path of cupel-init on the host.
+  std::uint32_t slots = 0;     ///< 0: from the host's cores and memory.
+  std::string metrics_listen;  ///< Empty: no endpoint.
   std::string ready_file;
-  std::string module_proxy;          ///< GOPROXY of acquire; empty: environment, then the go command.
-  std::string checksum_database;     ///< GOSUMDB, likewise.
-  std::string fixture_proxy;         ///< Directory of a file proxy; replaces the network.
+  std::string module_proxy;       ///< GOPROXY of acquire; empty: environment, then the go command.
+  std::string checksum_database;  ///< GOSUMDB, likewise.
+  std::string fixture_proxy;      ///< Directory of a file proxy; replaces the network.
   std::string ca_bundle;
   std::string git_credentials_file;
   std::string netrc_file;
   bool allow_local_sources = false;
   std::vector<std::string> allowed_sources;
-  std::uint64_t disk_reserve_bytes = 0;   ///< Below it nothing is taken.
+  std::uint64_t disk_reserve_bytes = 0;  ///< Below it nothing is taken.
   std::uint64_t inode_reserve = 0;
   std::uint64_t outbox_reserve_bytes = 0;
-  std::uint64_t modcache_bytes_max = 0;   ///< Budgets of the writable mounts.
+  std::uint64_t modcache_bytes_max = 0;  ///< Budgets of the writable mounts.
   std::uint64_t modcache_inodes_max = 0;
   std::uint64_t gocache_bytes_max = 0;
   std::uint64_t gocache_inodes_max = 0;

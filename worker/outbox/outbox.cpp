@@ -1,16 +1,15 @@
 #include "worker/outbox/outbox.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include "common/fs/files.hpp"
+#include "common/wire/codec.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-
-#include "common/fs/files.hpp"
-#include "common/wire/codec.hpp"
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace cupel::worker {
 namespace {
@@ -40,8 +39,11 @@ Result<void> Outbox::make_reserve() const {
   ::close(fd);
   if (error != 0) {
     const Errc code = error == ENOSPC ? Errc::disk_full : Errc::io_error;
-    return Error{code, "reserve " + std::to_string(reserve_bytes_) + " bytes for results in " + dir_.string(),
-                 std::strerror(error), {}};
+    return Error{
+        code,
+        "reserve " + std::to_string(reserve_bytes_) + " bytes for results in " + dir_.string(),
+        std::strerror(error),
+        {}};
   }
   return {};
 }

@@ -1,14 +1,14 @@
-/// Results that wait on disk until the coordinator has acknowledged them after its commit: written and
-/// synced before they are sent, removed when acknowledged. Blocking; call it on the file pool.
+/// Results that wait on disk until the coordinator has acknowledged them after its commit: written
+/// and synced before they are sent, removed when acknowledged. Blocking; call it on the file pool.
 #pragma once
+
+#include "common/core/error.hpp"
+#include "common/core/task.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include "common/core/error.hpp"
-#include "common/core/task.hpp"
 
 namespace cupel::worker {
 
@@ -27,8 +27,8 @@ class Outbox {
   [[nodiscard]] Result<void> remove(Token token);
 
   struct Found {
-    std::vector<TaskResult> results;       ///< By token, smallest first.
-    std::vector<std::string> damaged;      ///< Files that are no result: set aside as NAME.damaged.
+    std::vector<TaskResult> results;   ///< By token, smallest first.
+    std::vector<std::string> damaged;  ///< Files that are no result: set aside as NAME.damaged.
   };
   /// What an earlier process left. Half-written files of a crash are removed.
   [[nodiscard]] Result<Found> recover();

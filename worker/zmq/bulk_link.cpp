@@ -1,21 +1,20 @@
 #include "worker/zmq/bulk_link.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include "common/wire/bulk.hpp"
+#include "common/wire/codec.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <fcntl.h>
+#include <unistd.h>
 #include <utility>
-
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
-#include "common/wire/bulk.hpp"
-#include "common/wire/codec.hpp"
 
 namespace cupel::worker {
 namespace {
@@ -60,7 +59,9 @@ class NewFile {
       const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
-        return Error{errno == ENOSPC ? Errc::disk_full : Errc::io_error, "write " + path_, std::strerror(errno),
+        return Error{errno == ENOSPC ? Errc::disk_full : Errc::io_error,
+                     "write " + path_,
+                     std::strerror(errno),
                      {}};
       }
       bytes.remove_prefix(static_cast<std::size_t>(n));
@@ -126,7 +127,8 @@ Result<std::unique_ptr<BulkLink>> BulkLink::connect(asio::io_context& io, zmq::c
                                                     net::DealerOptions options) {
   std::unique_ptr<BulkLink> link(new BulkLink(io));
   auto dealer = net::Dealer::connect(
-      io, context, std::move(options), [self = link.get()](const std::string& bytes) { self->on_bytes(bytes); },
+      io, context, std::move(options),
+      [self = link.get()](const std::string& bytes) { self->on_bytes(bytes); },
       [self = link.get()](net::LinkState) { self->wake_all(); });
   if (!dealer) return dealer.error();
   link->dealer_ = std::move(*dealer);
@@ -135,7 +137,9 @@ Result<std::unique_ptr<BulkLink>> BulkLink::connect(asio::io_context& io, zmq::c
 
 BulkLink::~BulkLink() = default;
 
-asio::io_context::executor_type BulkLink::executor() const { return io_.get_executor(); }
+asio::io_context::executor_type BulkLink::executor() const {
+  return io_.get_executor();
+}
 
 void BulkLink::set_session(std::uint64_t session) {
   session_ = session;
@@ -209,8 +213,9 @@ asio::awaitable<Result<void>> BulkLink::upload(LiveLease lease, Digest digest, s
   co_return Result<void>();
 }
 
-asio::awaitable<Result<void>> BulkLink::download(LiveLease lease, Digest digest, std::uint64_t size_max,
-                                                 std::string file, Duration limit) {
+asio::awaitable<Result<void>> BulkLink::download(LiveLease lease, Digest digest,
+                                                 std::uint64_t size_max, std::string file,
+                                                 Duration limit) {
   const auto deadline = Clock::now() + limit;
   wire::BulkDownload download(lease, digest, size_max);
   Registration registration(*this);
@@ -222,7 +227,8 @@ asio::awaitable<Result<void>> BulkLink::download(LiveLease lease, Digest digest,
     if (stopped_) co_return stopped_error();
     if (download.state() == wire::TransferState::failed) co_return *download.error();
     if (Clock::now() >= deadline) co_return limit_spent(digest);
-    if (download.state() == wire::TransferState::running && begun_in != session_) download.interrupt();
+    if (download.state() == wire::TransferState::running && begun_in != session_)
+      download.interrupt();
     if (download.state() != wire::TransferState::running) {
       if (session_ == 0 || download.state() == wire::TransferState::stalled) {
         co_await registration.wait(std::min(deadline, Clock::now() + retry));

@@ -1,18 +1,18 @@
 /// The worker's end of the bulk plane: uploads and downloads that survive a lost connection.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <string>
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
-
 #include "common/core/digest.hpp"
 #include "common/core/error.hpp"
 #include "common/core/message.hpp"
 #include "common/net/dealer.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
 
 namespace cupel::worker {
 
@@ -35,14 +35,14 @@ class BulkLink {
   /// Returns when the coordinator holds the artifact durably. Repeats after stalls until `limit` is
   /// spent. Errors: retry_later (limit spent), lease_lost, refused_by_policy, too_large,
   /// artifact_mismatch, cancelled.
-  [[nodiscard]] boost::asio::awaitable<Result<void>> upload(LiveLease lease, Digest digest, std::string bytes,
-                                                            Duration limit);
+  [[nodiscard]] boost::asio::awaitable<Result<void>> upload(LiveLease lease, Digest digest,
+                                                            std::string bytes, Duration limit);
 
   /// Writes the artifact to `file` (which must not exist), verified. Errors: as upload, io_error,
   /// disk_full.
   [[nodiscard]] boost::asio::awaitable<Result<void>> download(LiveLease lease, Digest digest,
-                                                              std::uint64_t size_max, std::string file,
-                                                              Duration limit);
+                                                              std::uint64_t size_max,
+                                                              std::string file, Duration limit);
   void stop();
 
  private:
