@@ -63,7 +63,7 @@ void add_connection(config::Schema& schema) {
   schema.add({.name = "log_level",
               .sentence = "What is logged",
               .fallback = "info",
-              .choices = {"debug", "info", "warning", "error"}});
+              .choices = {"trace", "debug", "info", "warn", "error", "off"}});
 }
 
 void add_engine(config::Schema& schema) {
@@ -260,6 +260,8 @@ Result<Options> options_from(const config::Settings& settings) {
   options.slots = static_cast<std::uint32_t>(settings.number("slots"));
   options.metrics_listen = settings.text("metrics_listen");
   options.ready_file = settings.text("ready_file");
+  options.log_format = settings.text("log_format");
+  options.log_level = settings.text("log_level");
   options.module_proxy = settings.text("module_proxy");
   options.checksum_database = settings.text("checksum_database");
   options.fixture_proxy = settings.text("fixture_proxy");

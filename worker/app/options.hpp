@@ -35,6 +35,8 @@ struct Options {
   std::uint32_t slots = 0;     ///< 0: from the host's cores and memory.
   std::string metrics_listen;  ///< Empty: no endpoint.
   std::string ready_file;
+  std::string log_format;
+  std::string log_level;
   std::string module_proxy;       ///< GOPROXY of acquire; empty: environment, then the go command.
   std::string checksum_database;  ///< GOSUMDB, likewise.
   std::string fixture_proxy;      ///< Directory of a file proxy; replaces the network.
@@ -54,7 +56,6 @@ struct Options {
   Duration drain_limit{};
   Duration reap_period{};
   Duration reap_grace{};
-  bool allow_unprobed = false;
   Bounds bounds;
 };
 

@@ -1,0 +1,22 @@
+#include <cstdio>
+
+#include "common/app/log.hpp"
+#include "common/config/config.hpp"
+#include "common/core/error.hpp"
+#include "worker/app/options.hpp"
+#include "worker/app/service.hpp"
+
+int main(int argc, char** argv) {
+  const auto schema = cupel::worker::settings_schema();
+  const auto loaded = cupel::config::load(schema, argc, argv);
+  if (loaded.exit_code) {
+    cupel::config::print(loaded);
+    return *loaded.exit_code;
+  }
+  const auto options = cupel::worker::options_from(loaded.settings);
+  if (!options) {
+    std::fprintf(stderr, "cupel-worker: %s\n", options.error().text().c_str());
+    return cupel::error_info(options.error().code).exit_code;
+  }
+  return cupel::worker::run_worker(*options);
+}

@@ -1,0 +1,456 @@
+#include "worker/app/service.hpp"
+
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+#include <zmq.hpp>
+
+#include "common/app/log.hpp"
+#include "common/app/metrics.hpp"
+#include "common/core/version.hpp"
+#include "common/fs/files.hpp"
+#include "common/http/server.hpp"
+#include "common/net/curve_keys.hpp"
+#include "common/net/dealer.hpp"
+#include "common/wire/codec.hpp"
+#include "worker/app/host.hpp"
+#include "worker/app/run_side.hpp"
+#include "worker/core/agent/agent.hpp"
+#include "worker/outbox/outbox.hpp"
+#include "worker/zmq/bulk_link.hpp"
+
+namespace cupel::worker {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+
+TimePoint monotonic_now() { return std::chrono::steady_clock::now(); }
+WallTime wall_now() {
+  return {std::chrono::duration_cast<std::chrono::microseconds>(
+              std::chrono::system_clock::now().time_since_epoch())
+              .count()};
+}
+
+int fail(const Error& error) {
+  spdlog::error("{}", error.text());
+  return error_info(error.code).exit_code;
+}
+
+/// An io_context with its one thread.
+class Loop {
+ public:
+  Loop() : io_(1), work_(asio::make_work_guard(io_)) {}
+  void start() {
+    thread_ = std::thread([this] { io_.run(); });
+  }
+  /// Waits for the thread; something on the loop must have stopped it.
+  void join() {
+    work_.reset();
+    if (thread_.joinable()) thread_.join();
+  }
+  asio::io_context& io() { return io_; }
+
+ private:
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+/// A number that is made once and kept: the worker's id, or the fleet it last joined.
+Result<std::uint64_t> kept_number(const std::string& file, std::uint64_t make) {
+  const auto text = fs::read_file(file, 64);
+  if (text) {
+    const auto number = from_base32(std::string_view(*text).substr(0, text->find('\n')));
+    if (!number) {
+      return Error{Errc::io_error, file + " is damaged", *text, "restore it, or remove it to begin anew"};
+    }
+    return *number;
+  }
+  if (text.error().code != Errc::not_found) return text.error();
+  if (make == 0) return std::uint64_t{0};
+  auto written = fs::write_file_durably(file, to_base32(make) + "\n", 0600);
+  if (!written) return written.error();
+  return make;
+}
+
+/// Everything that the control loop owns.
+class Service {
+ public:
+  explicit Service(const Options& options)
+      : options_(options), base_metrics_("worker", std::string(kVersion), std::string(kRevision)),
+        metrics_(base_metrics_, docker::EngineBudgets{}) {}
+
+  int run();
+
+ private:
+  Result<void> open_state();
+  Result<void> open_links();
+  Result<void> open_http();
+  void step(AgentEvent event);
+  void apply(AgentAction& action);
+  void send_result(LiveLease lease);
+  void finished(TaskResult result);
+  void arm_tick();
+  void arm_signals();
+  void publish();
+  void announce_ready();
+  void leave(int code, const std::string& text);
+  void stop_all();
+
+  const Options& options_;
+  app::Metrics base_metrics_;
+  WorkerMetrics metrics_;
+  std::optional<fs::FileLock> lock_;
+  std::optional<Outbox> outbox_;
+  std::mutex outbox_mutex_;   // file pool threads
+  std::vector<LiveLease> waiting_results_;
+  WorkerId worker_;
+  Incarnation incarnation_{fs::random_u64()};
+  FleetId earlier_fleet_;
+  net::KeyPair key_;
+  net::PublicKey server_;
+
+  zmq::context_t context_{1};
+  Loop control_;
+  Loop run_;
+  Loop bulk_;
+  asio::thread_pool files_{2};
+  std::unique_ptr<net::Dealer> dealer_;
+  std::unique_ptr<BulkLink> bulk_link_;
+  std::unique_ptr<http::Server> http_;
+  std::unique_ptr<RunSide> run_side_;
+  std::unique_ptr<Agent> agent_;
+  std::unique_ptr<asio::steady_timer> tick_;
+  std::unique_ptr<asio::signal_set> signals_;
+  std::optional<int> exit_code_;
+  bool joined_ = false;
+  bool announced_ = false;
+  int terminations_ = 0;
+  std::atomic<bool> ready_{false};
+};
+
+Result<void> Service::open_state() {
+  ::umask(077);
+  if (auto made = fs::ensure_private_dir(options_.data_dir); !made) return made.error();
+  auto lock = fs::FileLock::take(options_.data_dir + "/lock");
+  if (!lock) return lock.error();
+  lock_ = std::move(*lock);
+  const auto id = kept_number(options_.data_dir + "/worker.id", fs::random_u64() | 1U);
+  if (!id) return id.error();
+  worker_ = WorkerId{*id};
+  const auto fleet = kept_number(options_.data_dir + "/fleet.id", 0);
+  if (!fleet) return fleet.error();
+  earlier_fleet_ = FleetId{*fleet};
+  auto outbox = Outbox::open(options_.data_dir + "/outbox", options_.outbox_reserve_bytes);
+  if (!outbox) return outbox.error();
+  outbox_ = std::move(*outbox);
+  const auto found = outbox_->recover();
+  if (!found) return found.error();
+  for (const TaskResult& result : found->results) waiting_results_.push_back({result.task, result.token});
+  for (const std::string& file : found->damaged) spdlog::error("outbox: {} is no result; set aside", file);
+  auto key = net::read_key_file(options_.key_file);
+  if (!key) return key.error();
+  key_ = std::move(*key);
+  const auto server = net::PublicKey::from_z85(options_.coordinator_key);
+  if (!server) {
+    return Error{Errc::bad_config, "setting coordinator_key is no key of 40 characters", {},
+                 "'cupel key show' on the coordinator prints it"};
+  }
+  server_ = *server;
+  if (::access(options_.wrapper.c_str(), R_OK | X_OK) != 0) {
+    return Error{Errc::bad_config, "the wrapper " + options_.wrapper + " is missing or can't be executed", {},
+                 "install cupel-init beside cupel-worker, or name it with --wrapper"};
+  }
+  return {};
+}
+
+Result<void> Service::open_links() {
+  net::DealerOptions control;
+  control.plane = net::Plane::control;
+  control.endpoint = options_.coordinator_control;
+  control.key = key_;
+  control.server = server_;
+  auto dealer = net::Dealer::connect(
+      control_.io(), context_, control,
+      [this](const std::string& bytes) {
+        auto message = wire::decode_to_worker(bytes);
+        if (!message) {
+          spdlog::warn("a message of the coordinator is not understood: {}", message.error().text());
+          return;
+        }
+        step(FromCoordinator{std::move(*message)});
+      },
+      [this](net::LinkState state) {
+        spdlog::debug("control plane: {}", net::name(state));
+        switch (state) {
+          case net::LinkState::connected: step(Connected{}); break;
+          case net::LinkState::auth_failed:
+            step(AuthFailed{"the coordinator does not trust this worker's key"});
+            break;
+          case net::LinkState::handshake_failed:
+            step(AuthFailed{"what answers does not hold the coordinator's key"});
+            break;
+          default: step(Disconnected{}); break;
+        }
+      });
+  if (!dealer) return dealer.error();
+  dealer_ = std::move(*dealer);
+
+  net::DealerOptions bulk = control;
+  bulk.plane = net::Plane::bulk;
+  bulk.endpoint = options_.coordinator_bulk;
+  auto link = BulkLink::connect(bulk_.io(), context_, bulk);
+  if (!link) return link.error();
+  bulk_link_ = std::move(*link);
+  return {};
+}
+
+Result<void> Service::open_http() {
+  if (options_.metrics_listen.empty()) return {};
+  http::ServerOptions server;
+  server.listen = options_.metrics_listen;
+  http_ = std::make_unique<http::Server>(bulk_.io(), std::move(server));
+  http_->route_sync("GET", "/metrics", [this](const http::Request&) {
+    return http::text_response(200, std::string(app::kMetricsContentType), base_metrics_.text());
+  });
+  http_->route_sync("GET", "/-/healthy", [](const http::Request&) {
+    return http::text_response(200, "text/plain; charset=utf-8", "healthy\n");
+  });
+  http_->route_sync("GET", "/-/ready", [this](const http::Request&) {
+    return ready_ ? http::text_response(200, "text/plain; charset=utf-8", "ready\n")
+                  : http::text_response(503, "text/plain; charset=utf-8", "not ready\n");
+  });
+  return http_->listen();
+}
+
+void Service::step(AgentEvent event) {
+  if (!agent_ || exit_code_) return;
+  AgentActions actions = agent_->step(std::move(event), monotonic_now());
+  for (AgentAction& action : actions) apply(action);
+  publish();
+}
+
+void Service::apply(AgentAction& action) {
+  if (auto* send = std::get_if<SendMessage>(&action)) {
+    (void)dealer_->send(wire::encode(send->message));
+  } else if (auto* result = std::get_if<SendResult>(&action)) {
+    send_result(result->lease);
+  } else if (auto* start = std::get_if<StartAttempt>(&action)) {
+    spdlog::info("{}: attempt {} begins ({})", start->lease.spec.id.text(), start->lease.token.value,
+                 name(start->lease.spec.kind));
+    asio::post(run_.io(), [this, lease = std::move(start->lease)]() mutable { run_side_->start(std::move(lease)); });
+  } else if (auto* cancel = std::get_if<CancelAttempt>(&action)) {
+    spdlog::info("{}: attempt {} is stopped: {}", cancel->lease.task.text(), cancel->lease.token.value,
+                 name(cancel->why));
+    asio::post(run_.io(), [this, lease = cancel->lease, why = cancel->why] { run_side_->cancel(lease, why); });
+  } else if (auto* drop = std::get_if<DropResult>(&action)) {
+    asio::post(files_, [this, token = drop->lease.token] {
+      const std::lock_guard guard(outbox_mutex_);
+      if (auto removed = outbox_->remove(token); !removed) spdlog::warn("outbox: {}", removed.error().text());
+    });
+  } else if (auto* session = std::get_if<SessionChanged>(&action)) {
+    asio::post(bulk_.io(), [this, number = session->session] { bulk_link_->set_session(number); });
+    if (session->session == 0) return;
+    spdlog::info("session with fleet {} as {}", session->fleet.text(), session->worker_name);
+    if (std::exchange(joined_, true)) return;
+    const Membership member{session->fleet, worker_, incarnation_};
+    if (auto kept = fs::write_file_durably(options_.data_dir + "/fleet.id", to_base32(member.fleet.value) + "\n", 0600);
+        !kept) {
+      spdlog::warn("{}", kept.error().text());
+    }
+    asio::post(run_.io(), [this, member] { run_side_->join(member, earlier_fleet_); });
+  } else if (auto* exit = std::get_if<Exit>(&action)) {
+    leave(exit->code, exit->text);
+  }
+}
+
+void Service::send_result(LiveLease lease) {
+  asio::post(files_, [this, lease] {
+    std::optional<Result<TaskResult>> result;
+    {
+      const std::lock_guard guard(outbox_mutex_);
+      result = outbox_->get(lease.token);
+    }
+    if (!*result) {
+      if (result->error().code != Errc::not_found) spdlog::error("outbox: {}", result->error().text());
+      return;
+    }
+    std::string bytes = wire::encode(ToCoordinator(ResultMessage{std::move(**result)}));
+    asio::post(control_.io(), [this, bytes = std::move(bytes)] {
+      if (dealer_) (void)dealer_->send(bytes);
+    });
+  });
+}
+
+void Service::finished(TaskResult result) {
+  asio::post(files_, [this, result = std::move(result)] {
+    const LiveLease lease{result.task, result.token};
+    bool stored = false;
+    {
+      const std::lock_guard guard(outbox_mutex_);
+      const auto put = outbox_->put(result);
+      stored = put.has_value();
+      if (!stored) spdlog::error("the result of {} can't be kept: {}", lease.task.text(), put.error().text());
+    }
+    spdlog::info("{}: attempt {} ended: {}", lease.task.text(), lease.token.value,
+                 result.ending == Ending::completed
+                     ? std::string(name(result.outcome)) +
+                           (result.reason == Reason::none ? "" : ":" + std::string(name(result.reason)))
+                     : "given back (" + result.message + ")");
+    asio::post(control_.io(), [this, lease, stored] { step(AttemptFinished{lease, stored}); });
+  });
+}
+
+void Service::publish() {
+  const AgentStatus status = agent_->status();
+  const auto silent = std::chrono::duration_cast<std::chrono::microseconds>(monotonic_now() - status.last_contact);
+  const bool ever = status.last_contact != TimePoint{};
+  metrics_.agent(status, ever ? WallTime{wall_now().us - silent.count()} : WallTime{});
+  const bool ready = status.session == SessionState::ready && status.slots > 0 && !status.draining;
+  if (ready_.exchange(ready) != ready && ready) announce_ready();
+}
+
+void Service::announce_ready() {
+  if (std::exchange(announced_, true)) return;
+  spdlog::info("ready: {} slots", agent_->status().slots);
+  ::sd_notify(0, "READY=1");
+  if (options_.ready_file.empty()) return;
+  const nlohmann::json ready = {{"worker", worker_.text()}, {"metrics", http_ ? http_->address() : ""}};
+  if (auto written = fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600); !written) {
+    spdlog::warn("{}", written.error().text());
+  }
+}
+
+void Service::arm_tick() {
+  tick_->expires_after(milliseconds(200));
+  tick_->async_wait([this](const boost::system::error_code& ec) {
+    if (ec || exit_code_) return;
+    step(Tick{});
+    if (!exit_code_) arm_tick();
+  });
+}
+
+void Service::arm_signals() {
+  signals_->async_wait([this](const boost::system::error_code& ec, int) {
+    if (ec) return;
+    terminations_ += 1;
+    spdlog::info(terminations_ == 1 ? "draining: running tasks end first; a second TERM stops at once"
+                                    : "stopping at once");
+    ::sd_notify(0, "STOPPING=1");
+    step(Terminate{});
+    if (!exit_code_) arm_signals();
+  });
+}
+
+void Service::leave(int code, const std::string& text) {
+  if (exit_code_) return;
+  exit_code_ = code;
+  if (code == 0) {
+    spdlog::info("leaving: {}", text);
+  } else {
+    spdlog::error("leaving: {}", text);
+  }
+  // Attempts that still run end with this process: their wrapper reads end of file. The next start, or
+  // another worker after the deadline, removes what is left.
+  if (terminations_ > 1) {
+    spdlog::default_logger()->flush();
+    std::quick_exit(code);
+  }
+  control_.io().stop();
+}
+
+void Service::stop_all() {
+  ready_ = false;
+  asio::post(run_.io(), [this] {
+    asio::co_spawn(run_.io(), run_side_->shutdown(), [this](const std::exception_ptr& failure) {
+      if (failure) spdlog::error("the run loop did not end in order");
+      run_.io().stop();
+    });
+  });
+  run_.join();
+  files_.join();
+  asio::post(bulk_.io(), [this] {
+    bulk_link_->stop();
+    if (!http_) return bulk_.io().stop();
+    http_->stop(std::chrono::seconds(2), [this] { bulk_.io().stop(); });
+  });
+  bulk_.join();
+  dealer_->stop();
+  run_side_.reset();
+  http_.reset();
+  bulk_link_.reset();
+  dealer_.reset();
+}
+
+int Service::run() {
+  if (auto opened = open_state(); !opened) return fail(opened.error());
+  if (auto opened = open_links(); !opened) return fail(opened.error());
+  if (auto opened = open_http(); !opened) return fail(opened.error());
+  // Before the threads exist: nothing here is shared yet.
+  signals_ = std::make_unique<asio::signal_set>(control_.io(), SIGTERM, SIGINT);
+  tick_ = std::make_unique<asio::steady_timer>(control_.io());
+  RunSide::Callbacks callbacks;
+  callbacks.capacity = [this](Capacity capacity) {
+    asio::post(control_.io(), [this, capacity = std::move(capacity)] { step(CapacityChanged{capacity}); });
+  };
+  callbacks.finished = [this](TaskResult result) { finished(std::move(result)); };
+  callbacks.output = [this](LogTail tail) {
+    asio::post(control_.io(), [this, tail = std::move(tail)] { step(OutputProduced{tail}); });
+  };
+  run_side_ = std::make_unique<RunSide>(run_.io(), files_, *bulk_link_, metrics_, options_, std::move(callbacks));
+  AgentSettings settings;
+  settings.worker = worker_;
+  settings.incarnation = incarnation_;
+  settings.version = kVersion;
+  settings.host = options_.name;
+  settings.engine = options_.engine_socket;
+  settings.drain_deadline = options_.drain_limit;
+  settings.random = fs::random_u64();
+  Capacity starting;
+  starting.blocked = "starting";
+  agent_ = std::make_unique<Agent>(std::move(settings), std::move(starting), std::move(waiting_results_),
+                                   monotonic_now());
+  const app::LoopLag control_lag(control_.io().get_executor(), app::LoopLag::gauge(base_metrics_, "control"));
+  spdlog::info("worker {} ({}) connects to {}", worker_.text(), options_.name, options_.coordinator_control);
+  arm_signals();
+  arm_tick();
+  run_.start();
+  bulk_.start();
+  control_.io().run();
+  stop_all();
+  return exit_code_.value_or(1);
+}
+
+}  // namespace
+
+int run_worker(const Options& options) {
+  app::LogOptions log{.program = "cupel-worker",
+                      .format = app::parse_log_format(options.log_format).value_or(app::LogFormat::text),
+                      .level = options.log_level};
+  app::start_log(log);
+  Service service(options);
+  return service.run();
+}
+
+}  // namespace cupel::worker

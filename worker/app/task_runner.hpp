@@ -1,0 +1,84 @@
+/// Carries out attempts: from a lease to a TaskResult. Everything here runs on the run loop; blocking file
+/// work goes to the file pool, transfers to the bulk loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "common/async/task_group.hpp"
+#include "common/core/message.hpp"
+#include "common/images/select.hpp"
+#include "worker/app/options.hpp"
+#include "worker/app/worker_metrics.hpp"
+#include "worker/core/agent/agent.hpp"
+#include "worker/fs/workspaces.hpp"
+#include "worker/run/build_cache.hpp"
+#include "worker/run/run_executor.hpp"
+#include "worker/zmq/bulk_link.hpp"
+
+namespace cupel::worker {
+
+/// What an attempt needs of the worker; all of it outlives the runner.
+struct RunnerParts {
+  boost::asio::io_context& loop;
+  boost::asio::thread_pool& files;
+  RunExecutor& runs;
+  BuildCaches& caches;
+  Workspaces& workspaces;
+  BulkLink& bulk;
+  WorkerMetrics& metrics;
+  const Options& options;
+  std::string engine;   ///< For the evidence: "docker 20.10.24, api 1.41, runc".
+  std::string wrapper;  ///< Digest of the wrapper binary, likewise.
+  /// The toolchain images that the engine holds at this moment.
+  std::function<std::vector<images::Available>()> images;
+};
+
+class TaskRunner {
+ public:
+  /// The attempt is over and cleaned up. Called on the run loop, once for each start().
+  using OnFinished = std::function<void(TaskResult result)>;
+  using OnOutput = std::function<void(LogTail tail)>;
+
+  TaskRunner(RunnerParts parts, OnFinished finished, OnOutput output);
+  ~TaskRunner();
+  TaskRunner(const TaskRunner&) = delete;
+  TaskRunner& operator=(const TaskRunner&) = delete;
+
+  void start(Lease lease);
+  /// The result will be Ending::interrupted. Unknown leases are ignored.
+  void cancel(const LiveLease& lease, CancelWhy why);
+  [[nodiscard]] std::size_t running() const { return attempts_.size(); }
+  /// Cancels all and waits until they are cleaned up.
+  [[nodiscard]] boost::asio::awaitable<void> shutdown();
+
+ private:
+  struct Attempt;
+  using AttemptPtr = std::shared_ptr<Attempt>;
+
+  boost::asio::awaitable<void> carry_out(AttemptPtr attempt);
+  boost::asio::awaitable<void> watch_deadline(AttemptPtr attempt);
+  boost::asio::awaitable<TaskResult> work(AttemptPtr attempt);
+  boost::asio::awaitable<TaskResult> acquire_source(AttemptPtr attempt, AcquireSource work);
+  boost::asio::awaitable<TaskResult> acquire_modules(AttemptPtr attempt, AcquireModules work);
+  boost::asio::awaitable<TaskResult> execute(AttemptPtr attempt, Execute work);
+  boost::asio::awaitable<void> upload_logs(AttemptPtr attempt, std::vector<CheckLog> logs, TaskResult* result);
+  boost::asio::awaitable<void> discard(std::string image, std::string directory);
+  [[nodiscard]] TaskResult answer(const Attempt& attempt, Outcome outcome, Reason reason, std::string message) const;
+
+  RunnerParts parts_;
+  OnFinished finished_;
+  OnOutput output_;
+  async::TaskGroup group_;
+  std::map<Token, AttemptPtr> attempts_;
+};
+
+}  // namespace cupel::worker
