@@ -80,6 +80,7 @@ class RunSide {
   std::vector<images::Available> images_;
   Capacity offered_;
   bool joined_ = false;
+  bool sent_ = false;
   bool engine_ok_ = false;
   bool probed_ = false;
   bool disk_ok_ = true;

@@ -98,7 +98,7 @@ Result<std::uint64_t> kept_number(const std::string& file, std::uint64_t make) {
 class Service {
  public:
   explicit Service(const Options& options)
-      : options_(options), base_metrics_("worker", std::string(kVersion), std::string(kRevision)),
+      : options_(options), base_metrics_("worker", std::string(kVersion), std::string()),
         metrics_(base_metrics_, docker::EngineBudgets{}) {}
 
   int run();
