@@ -1,11 +1,11 @@
 #include "worker/app/go_environment.hpp"
 
+#include "common/images/recipe.hpp"
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-
-#include "common/images/recipe.hpp"
 
 namespace cupel::worker {
 namespace {
@@ -30,7 +30,8 @@ std::string go_env(const char* fixed_command) {
   return text;
 }
 
-std::string first_of(const std::string& configured, const char* variable, const char* fixed_command) {
+std::string first_of(const std::string& configured, const char* variable,
+                     const char* fixed_command) {
   if (!configured.empty()) return configured;
   if (auto value = environment(variable); !value.empty()) return value;
   return go_env(fixed_command);
@@ -43,18 +44,26 @@ Result<GoEnvironment> go_environment(const Options& options) {
   if (!options.fixture_proxy.empty()) return result;
   result.proxy = images::proxies_only(
       first_of(options.module_proxy, "GOPROXY", "GOTOOLCHAIN=local go env GOPROXY 2>/dev/null"));
-  result.sumdb =
-      first_of(options.checksum_database, "GOSUMDB", "GOTOOLCHAIN=local go env GOSUMDB 2>/dev/null");
+  result.sumdb = first_of(options.checksum_database, "GOSUMDB",
+                          "GOTOOLCHAIN=local go env GOSUMDB 2>/dev/null");
   if (result.proxy.empty()) {
-    return Error{Errc::bad_config, "no module proxy is known", {},
-                 "set module_proxy, or GOPROXY in the worker's environment, or install the go command"};
+    return Error{
+        Errc::bad_config,
+        "no module proxy is known",
+        {},
+        "set module_proxy, or GOPROXY in the worker's environment, or install the go command"};
   }
   if (result.sumdb.empty() || result.sumdb == "off") {
-    return Error{Errc::bad_config, "no checksum database is known", {},
-                 "set checksum_database; 'off' is not accepted, since nothing else proves a module cache"};
+    return Error{
+        Errc::bad_config,
+        "no checksum database is known",
+        {},
+        "set checksum_database; 'off' is not accepted, since nothing else proves a module cache"};
   }
-  for (const char* variable : {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}) {
-    if (auto value = environment(variable); !value.empty()) result.proxy_environment[variable] = value;
+  for (const char* variable :
+       {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}) {
+    if (auto value = environment(variable); !value.empty())
+      result.proxy_environment[variable] = value;
   }
   return result;
 }

@@ -1,22 +1,23 @@
 /// Which module proxy and checksum database acquire runs use, and the host's own proxy variables.
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "common/core/error.hpp"
 #include "worker/app/options.hpp"
+
+#include <map>
+#include <string>
 
 namespace cupel::worker {
 
 struct GoEnvironment {
-  std::string proxy;  ///< GOPROXY without `direct` and `off`.
-  std::string sumdb;  ///< GOSUMDB; never "off".
+  std::string proxy;                                     ///< GOPROXY without `direct` and `off`.
+  std::string sumdb;                                     ///< GOSUMDB; never "off".
   std::map<std::string, std::string> proxy_environment;  ///< HTTP_PROXY and friends.
 };
 
-/// The configuration, else the environment, else what the host's go command says. With a fixture proxy
-/// both are empty. Errors: bad_config when none of the three names a proxy. Starts a child process
+/// The configuration, else the environment, else what the host's go command says. With a fixture
+/// proxy both are empty. Errors: bad_config when none of the three names a proxy. Starts a child
+/// process
 /// (`go env`) at most once; blocks for it.
 [[nodiscard]] Result<GoEnvironment> go_environment(const Options& options);
 

@@ -1,10 +1,10 @@
-#include <cstdio>
-
 #include "common/app/log.hpp"
 #include "common/config/config.hpp"
 #include "common/core/error.hpp"
 #include "worker/app/options.hpp"
 #include "worker/app/service.hpp"
+
+#include <cstdio>
 
 int main(int argc, char** argv) {
   const auto schema = cupel::worker::settings_schema();

@@ -1,15 +1,5 @@
 #include "worker/app/run_side.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <utility>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <spdlog/spdlog.h>
-
 #include "common/async/with_budget.hpp"
 #include "common/core/backoff.hpp"
 #include "common/core/digest.hpp"
@@ -19,6 +9,17 @@
 #include "worker/app/go_environment.hpp"
 #include "worker/app/host.hpp"
 #include "worker/run/mount_probe.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
 
 namespace cupel::worker {
 namespace {
@@ -49,7 +50,8 @@ void report(const std::exception_ptr& failure) {
 images::EngineImage engine_image(const engine::ImageFacts& facts) {
   return {.id = facts.id,
           .repo_digests = facts.digests,
-          .labels = std::vector<std::pair<std::string, std::string>>(facts.labels.begin(), facts.labels.end())};
+          .labels = std::vector<std::pair<std::string, std::string>>(facts.labels.begin(),
+                                                                     facts.labels.end())};
 }
 
 }  // namespace
@@ -62,8 +64,8 @@ struct RunSide::Parts {
   std::unique_ptr<TaskRunner> runner;
 };
 
-RunSide::RunSide(asio::io_context& loop, asio::thread_pool& files, BulkLink& bulk, WorkerMetrics& metrics,
-                 const Options& options, Callbacks callbacks)
+RunSide::RunSide(asio::io_context& loop, asio::thread_pool& files, BulkLink& bulk,
+                 WorkerMetrics& metrics, const Options& options, Callbacks callbacks)
     : loop_(loop),
       files_(files),
       bulk_(bulk),
@@ -73,9 +75,10 @@ RunSide::RunSide(asio::io_context& loop, asio::thread_pool& files, BulkLink& bul
       engine_(loop.get_executor(),
               docker::ClientOptions{.socket_path = options.engine_socket,
                                     .budgets = {},
-                                    .observer = [&metrics](const docker::CallObservation& call) {
-                                      metrics.engine_call(call);
-                                    }}),
+                                    .observer =
+                                        [&metrics](const docker::CallObservation& call) {
+                                          metrics.engine_call(call);
+                                        }}),
       group_(loop.get_executor(), report) {
   offered_.blocked = "starting";
 }
@@ -110,13 +113,15 @@ asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fl
                        : prepared.error().code == Errc::image_missing    ? "image"
                                                                          : "engine";
     offer();
-    co_await async::sleep_for(backoff_delay(attempt, kPrepareRetryFirst, kPrepareRetryMax, fs::random_u64()));
+    co_await async::sleep_for(
+        backoff_delay(attempt, kPrepareRetryFirst, kPrepareRetryMax, fs::random_u64()));
   }
   Reaper* reaper = parts_->reaper.get();
   group_.spawn(reaper->loop([this](const ReapCounts& counts, const std::optional<Error>& error) {
     metrics_.reaper_pass(counts, error.has_value(), wall_now());
     if (error) spdlog::warn("reaper: {}", error->text());
-    if (counts.removed > 0) spdlog::info("reaper: {} containers removed, {} seen gone", counts.removed, counts.gone);
+    if (counts.removed > 0)
+      spdlog::info("reaper: {} containers removed, {} seen gone", counts.removed, counts.gone);
   }));
   group_.spawn(watch_engine());
   group_.spawn(watch_disk());
@@ -138,8 +143,8 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     if (!wrapper) co_return wrapper.error();
 
     auto parts = std::make_unique<Parts>();
-    parts->engine_text = version->name + " " + version->version + ", api " + version->api.text() + ", " +
-                         info->default_runtime;
+    parts->engine_text = version->name + " " + version->version + ", api " + version->api.text() +
+                         ", " + info->default_runtime;
     ExecutorOptions executor;
     executor.context.fleet = membership.fleet;
     executor.context.worker = membership.worker;
@@ -150,12 +155,14 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     executor.context.ca_bundle = options_.ca_bundle;
     executor.context.proxy_environment = go->proxy_environment;
     executor.mount_budget.bytes = std::max(options_.gocache_bytes_max, options_.modcache_bytes_max);
-    executor.mount_budget.inodes = std::max(options_.gocache_inodes_max, options_.modcache_inodes_max);
+    executor.mount_budget.inodes =
+        std::max(options_.gocache_inodes_max, options_.modcache_inodes_max);
     executor.mount_budget.reserve_bytes = options_.disk_reserve_bytes / 2;
     parts->executor = std::make_unique<RunExecutor>(
         loop_.get_executor(), engine_, files_, std::move(executor),
         [this](const RunObservation& run) { metrics_.run_ended(run); });
-    parts->caches = std::make_unique<BuildCaches>(loop_.get_executor(), *parts->executor, files_, options_.data_dir);
+    parts->caches = std::make_unique<BuildCaches>(loop_.get_executor(), *parts->executor, files_,
+                                                  options_.data_dir);
     ReaperOptions reaper;
     reaper.fleet = membership.fleet;
     reaper.worker = membership.worker;
@@ -177,19 +184,19 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     auto workspaces = Workspaces::open(options_.data_dir + "/workspaces");
     if (!workspaces) co_return workspaces.error();
     workspaces_ = std::make_unique<Workspaces>(std::move(*workspaces));
-    parts_->runner = std::make_unique<TaskRunner>(
-        RunnerParts{.loop = loop_,
-                    .files = files_,
-                    .runs = *parts_->executor,
-                    .caches = *parts_->caches,
-                    .workspaces = *workspaces_,
-                    .bulk = bulk_,
-                    .metrics = metrics_,
-                    .options = options_,
-                    .engine = parts_->engine_text,
-                    .wrapper = "sha256:" + sha256(*wrapper).hex(),
-                    .images = [this] { return images_; }},
-        callbacks_.finished, callbacks_.output);
+    parts_->runner =
+        std::make_unique<TaskRunner>(RunnerParts{.loop = loop_,
+                                                 .files = files_,
+                                                 .runs = *parts_->executor,
+                                                 .caches = *parts_->caches,
+                                                 .workspaces = *workspaces_,
+                                                 .bulk = bulk_,
+                                                 .metrics = metrics_,
+                                                 .options = options_,
+                                                 .engine = parts_->engine_text,
+                                                 .wrapper = "sha256:" + sha256(*wrapper).hex(),
+                                                 .images = [this] { return images_; }},
+                                     callbacks_.finished, callbacks_.output);
   }
   if (auto listed = co_await refresh_images(); !listed) co_return listed.error();
   if (images_.empty()) {
@@ -251,8 +258,28 @@ asio::awaitable<void> RunSide::watch_disk() {
       metrics_.data_dir(space->bytes_free, workspaces_->bytes());
     }
     offer();
-    co_await evict();
+    evict();
     if (!co_await async::sleep_for(kDiskPeriod)) co_return;
+  }
+}
+
+void RunSide::evict() {
+  if (evicting_ || workspaces_->bytes() <= options_.workspaces_bytes_max) return;
+  evicting_ = true;
+  asio::post(files_, [this] {
+    auto stubborn = workspaces_->evict(options_.workspaces_bytes_max);
+    asio::post(loop_, [this, stubborn = std::move(stubborn)]() mutable {
+      evicting_ = false;
+      if (!stubborn.empty() && !images_.empty())
+        group_.spawn(empty(images_.front().engine_id, std::move(stubborn)));
+    });
+  });
+}
+
+asio::awaitable<void> RunSide::empty(std::string image, std::vector<std::string> directories) {
+  for (const std::string& directory : directories) {
+    auto removed = co_await empty_directory(*parts_->executor, image, directory);
+    if (!removed) spdlog::warn("{}", removed.error().text());
   }
 }
 

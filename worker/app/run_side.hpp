@@ -1,14 +1,6 @@
-/// The run loop's half of a worker: engine, sandbox, workspaces, attempts, and the watch over their health.
+/// The run loop's half of a worker: engine, sandbox, workspaces, attempts, and the watch over their
+/// health.
 #pragma once
-
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "common/async/task_group.hpp"
 #include "common/core/message.hpp"
@@ -23,6 +15,15 @@
 #include "worker/run/run_executor.hpp"
 #include "worker/zmq/bulk_link.hpp"
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
 namespace cupel::worker {
 
 /// Where this worker stands in the fleet; known after the first welcome.
@@ -35,7 +36,7 @@ struct Membership {
 class RunSide {
  public:
   struct Callbacks {
-    std::function<void(Capacity)> capacity;     ///< Changed. Called on the run loop.
+    std::function<void(Capacity)> capacity;  ///< Changed. Called on the run loop.
     TaskRunner::OnFinished finished;
     TaskRunner::OnOutput output;
   };
@@ -46,8 +47,8 @@ class RunSide {
   RunSide(const RunSide&) = delete;
   RunSide& operator=(const RunSide&) = delete;
 
-  /// Prepares (engine, sweep, images, mount probe) and offers capacity; again after a fault until it
-  /// succeeds. Only the first call counts. `earlier_fleet` is reaped as well, where it differs.
+  /// Prepares (engine, sweep, images, mount probe) and offers capacity; again after a fault until
+  /// it succeeds. Only the first call counts. `earlier_fleet` is reaped as well, where it differs.
   void join(Membership membership, FleetId earlier_fleet);
   void start(Lease lease);
   void cancel(const LiveLease& lease, CancelWhy why);
@@ -64,7 +65,8 @@ class RunSide {
   boost::asio::awaitable<Result<void>> refresh_images();
   boost::asio::awaitable<void> watch_engine();
   boost::asio::awaitable<void> watch_disk();
-  boost::asio::awaitable<void> evict();
+  void evict();
+  boost::asio::awaitable<void> empty(std::string image, std::vector<std::string> directories);
   void offer();
 
   boost::asio::io_context& loop_;
@@ -81,6 +83,7 @@ class RunSide {
   Capacity offered_;
   bool joined_ = false;
   bool sent_ = false;
+  bool evicting_ = false;
   bool engine_ok_ = false;
   bool probed_ = false;
   bool disk_ok_ = true;

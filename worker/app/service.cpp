@@ -1,30 +1,5 @@
 #include "worker/app/service.hpp"
 
-#include <sys/stat.h>
-#include <systemd/sd-daemon.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <thread>
-#include <utility>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <nlohmann/json.hpp>
-#include <spdlog/spdlog.h>
-#include <zmq.hpp>
-
 #include "common/app/log.hpp"
 #include "common/app/metrics.hpp"
 #include "common/core/version.hpp"
@@ -39,13 +14,39 @@
 #include "worker/outbox/outbox.hpp"
 #include "worker/zmq/bulk_link.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+#include <zmq.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
 namespace cupel::worker {
 namespace {
 
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
-TimePoint monotonic_now() { return std::chrono::steady_clock::now(); }
+TimePoint monotonic_now() {
+  return std::chrono::steady_clock::now();
+}
 WallTime wall_now() {
   return {std::chrono::duration_cast<std::chrono::microseconds>(
               std::chrono::system_clock::now().time_since_epoch())
@@ -83,7 +84,8 @@ Result<std::uint64_t> kept_number(const std::string& file, std::uint64_t make) {
   if (text) {
     const auto number = from_base32(std::string_view(*text).substr(0, text->find('\n')));
     if (!number) {
-      return Error{Errc::io_error, file + " is damaged", *text, "restore it, or remove it to begin anew"};
+      return Error{Errc::io_error, file + " is damaged", *text,
+                   "restore it, or remove it to begin anew"};
     }
     return *number;
   }
@@ -98,7 +100,8 @@ Result<std::uint64_t> kept_number(const std::string& file, std::uint64_t make) {
 class Service {
  public:
   explicit Service(const Options& options)
-      : options_(options), base_metrics_("worker", std::string(kVersion), std::string()),
+      : options_(options),
+        base_metrics_("worker", std::string(kVersion), std::string()),
         metrics_(base_metrics_, docker::EngineBudgets{}) {}
 
   int run();
@@ -123,7 +126,7 @@ class Service {
   WorkerMetrics metrics_;
   std::optional<fs::FileLock> lock_;
   std::optional<Outbox> outbox_;
-  std::mutex outbox_mutex_;   // file pool threads
+  std::mutex outbox_mutex_;  // file pool threads
   std::vector<LiveLease> waiting_results_;
   WorkerId worker_;
   Incarnation incarnation_{fs::random_u64()};
@@ -167,19 +170,25 @@ Result<void> Service::open_state() {
   outbox_ = std::move(*outbox);
   const auto found = outbox_->recover();
   if (!found) return found.error();
-  for (const TaskResult& result : found->results) waiting_results_.push_back({result.task, result.token});
-  for (const std::string& file : found->damaged) spdlog::error("outbox: {} is no result; set aside", file);
+  for (const TaskResult& result : found->results)
+    waiting_results_.push_back({result.task, result.token});
+  for (const std::string& file : found->damaged)
+    spdlog::error("outbox: {} is no result; set aside", file);
   auto key = net::read_key_file(options_.key_file);
   if (!key) return key.error();
   key_ = std::move(*key);
   const auto server = net::PublicKey::from_z85(options_.coordinator_key);
   if (!server) {
-    return Error{Errc::bad_config, "setting coordinator_key is no key of 40 characters", {},
+    return Error{Errc::bad_config,
+                 "setting coordinator_key is no key of 40 characters",
+                 {},
                  "'cupel key show' on the coordinator prints it"};
   }
   server_ = *server;
   if (::access(options_.wrapper.c_str(), R_OK | X_OK) != 0) {
-    return Error{Errc::bad_config, "the wrapper " + options_.wrapper + " is missing or can't be executed", {},
+    return Error{Errc::bad_config,
+                 "the wrapper " + options_.wrapper + " is missing or can't be executed",
+                 {},
                  "install cupel-init beside cupel-worker, or name it with --wrapper"};
   }
   return {};
@@ -196,7 +205,8 @@ Result<void> Service::open_links() {
       [this](const std::string& bytes) {
         auto message = wire::decode_to_worker(bytes);
         if (!message) {
-          spdlog::warn("a message of the coordinator is not understood: {}", message.error().text());
+          spdlog::warn("a message of the coordinator is not understood: {}",
+                       message.error().text());
           return;
         }
         step(FromCoordinator{std::move(*message)});
@@ -257,17 +267,21 @@ void Service::apply(AgentAction& action) {
   } else if (auto* result = std::get_if<SendResult>(&action)) {
     send_result(result->lease);
   } else if (auto* start = std::get_if<StartAttempt>(&action)) {
-    spdlog::info("{}: attempt {} begins ({})", start->lease.spec.id.text(), start->lease.token.value,
-                 name(start->lease.spec.kind));
-    asio::post(run_.io(), [this, lease = std::move(start->lease)]() mutable { run_side_->start(std::move(lease)); });
+    spdlog::info("{}: attempt {} begins ({})", start->lease.spec.id.text(),
+                 start->lease.token.value, name(start->lease.spec.kind));
+    asio::post(run_.io(), [this, lease = std::move(start->lease)]() mutable {
+      run_side_->start(std::move(lease));
+    });
   } else if (auto* cancel = std::get_if<CancelAttempt>(&action)) {
-    spdlog::info("{}: attempt {} is stopped: {}", cancel->lease.task.text(), cancel->lease.token.value,
-                 name(cancel->why));
-    asio::post(run_.io(), [this, lease = cancel->lease, why = cancel->why] { run_side_->cancel(lease, why); });
+    spdlog::info("{}: attempt {} is stopped: {}", cancel->lease.task.text(),
+                 cancel->lease.token.value, name(cancel->why));
+    asio::post(run_.io(),
+               [this, lease = cancel->lease, why = cancel->why] { run_side_->cancel(lease, why); });
   } else if (auto* drop = std::get_if<DropResult>(&action)) {
     asio::post(files_, [this, token = drop->lease.token] {
       const std::lock_guard guard(outbox_mutex_);
-      if (auto removed = outbox_->remove(token); !removed) spdlog::warn("outbox: {}", removed.error().text());
+      if (auto removed = outbox_->remove(token); !removed)
+        spdlog::warn("outbox: {}", removed.error().text());
     });
   } else if (auto* session = std::get_if<SessionChanged>(&action)) {
     asio::post(bulk_.io(), [this, number = session->session] { bulk_link_->set_session(number); });
@@ -275,7 +289,8 @@ void Service::apply(AgentAction& action) {
     spdlog::info("session with fleet {} as {}", session->fleet.text(), session->worker_name);
     if (std::exchange(joined_, true)) return;
     const Membership member{session->fleet, worker_, incarnation_};
-    if (auto kept = fs::write_file_durably(options_.data_dir + "/fleet.id", to_base32(member.fleet.value) + "\n", 0600);
+    if (auto kept = fs::write_file_durably(options_.data_dir + "/fleet.id",
+                                           to_base32(member.fleet.value) + "\n", 0600);
         !kept) {
       spdlog::warn("{}", kept.error().text());
     }
@@ -293,7 +308,8 @@ void Service::send_result(LiveLease lease) {
       result = outbox_->get(lease.token);
     }
     if (!*result) {
-      if (result->error().code != Errc::not_found) spdlog::error("outbox: {}", result->error().text());
+      if (result->error().code != Errc::not_found)
+        spdlog::error("outbox: {}", result->error().text());
       return;
     }
     std::string bytes = wire::encode(ToCoordinator(ResultMessage{std::move(**result)}));
@@ -311,20 +327,23 @@ void Service::finished(TaskResult result) {
       const std::lock_guard guard(outbox_mutex_);
       const auto put = outbox_->put(result);
       stored = put.has_value();
-      if (!stored) spdlog::error("the result of {} can't be kept: {}", lease.task.text(), put.error().text());
+      if (!stored)
+        spdlog::error("the result of {} can't be kept: {}", lease.task.text(), put.error().text());
     }
-    spdlog::info("{}: attempt {} ended: {}", lease.task.text(), lease.token.value,
-                 result.ending == Ending::completed
-                     ? std::string(name(result.outcome)) +
-                           (result.reason == Reason::none ? "" : ":" + std::string(name(result.reason)))
-                     : "given back (" + result.message + ")");
+    spdlog::info(
+        "{}: attempt {} ended: {}", lease.task.text(), lease.token.value,
+        result.ending == Ending::completed
+            ? std::string(name(result.outcome)) +
+                  (result.reason == Reason::none ? "" : ":" + std::string(name(result.reason)))
+            : "given back (" + result.message + ")");
     asio::post(control_.io(), [this, lease, stored] { step(AttemptFinished{lease, stored}); });
   });
 }
 
 void Service::publish() {
   const AgentStatus status = agent_->status();
-  const auto silent = std::chrono::duration_cast<std::chrono::microseconds>(monotonic_now() - status.last_contact);
+  const auto silent =
+      std::chrono::duration_cast<std::chrono::microseconds>(monotonic_now() - status.last_contact);
   const bool ever = status.last_contact != TimePoint{};
   metrics_.agent(status, ever ? WallTime{wall_now().us - silent.count()} : WallTime{});
   const bool ready = status.session == SessionState::ready && status.slots > 0 && !status.draining;
@@ -336,8 +355,10 @@ void Service::announce_ready() {
   spdlog::info("ready: {} slots", agent_->status().slots);
   ::sd_notify(0, "READY=1");
   if (options_.ready_file.empty()) return;
-  const nlohmann::json ready = {{"worker", worker_.text()}, {"metrics", http_ ? http_->address() : ""}};
-  if (auto written = fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600); !written) {
+  const nlohmann::json ready = {{"worker", worker_.text()},
+                                {"metrics", http_ ? http_->address() : ""}};
+  if (auto written = fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600);
+      !written) {
     spdlog::warn("{}", written.error().text());
   }
 }
@@ -355,8 +376,9 @@ void Service::arm_signals() {
   signals_->async_wait([this](const boost::system::error_code& ec, int) {
     if (ec) return;
     terminations_ += 1;
-    spdlog::info(terminations_ == 1 ? "draining: running tasks end first; a second TERM stops at once"
-                                    : "stopping at once");
+    spdlog::info(terminations_ == 1
+                     ? "draining: running tasks end first; a second TERM stops at once"
+                     : "stopping at once");
     ::sd_notify(0, "STOPPING=1");
     step(Terminate{});
     if (!exit_code_) arm_signals();
@@ -371,8 +393,8 @@ void Service::leave(int code, const std::string& text) {
   } else {
     spdlog::error("leaving: {}", text);
   }
-  // Attempts that still run end with this process: their wrapper reads end of file. The next start, or
-  // another worker after the deadline, removes what is left.
+  // Attempts that still run end with this process: their wrapper reads end of file. The next start,
+  // or another worker after the deadline, removes what is left.
   if (terminations_ > 1) {
     spdlog::default_logger()->flush();
     std::quick_exit(code);
@@ -412,13 +434,15 @@ int Service::run() {
   tick_ = std::make_unique<asio::steady_timer>(control_.io());
   RunSide::Callbacks callbacks;
   callbacks.capacity = [this](Capacity capacity) {
-    asio::post(control_.io(), [this, capacity = std::move(capacity)] { step(CapacityChanged{capacity}); });
+    asio::post(control_.io(),
+               [this, capacity = std::move(capacity)] { step(CapacityChanged{capacity}); });
   };
   callbacks.finished = [this](TaskResult result) { finished(std::move(result)); };
   callbacks.output = [this](LogTail tail) {
     asio::post(control_.io(), [this, tail = std::move(tail)] { step(OutputProduced{tail}); });
   };
-  run_side_ = std::make_unique<RunSide>(run_.io(), files_, *bulk_link_, metrics_, options_, std::move(callbacks));
+  run_side_ = std::make_unique<RunSide>(run_.io(), files_, *bulk_link_, metrics_, options_,
+                                        std::move(callbacks));
   AgentSettings settings;
   settings.worker = worker_;
   settings.incarnation = incarnation_;
@@ -429,10 +453,12 @@ int Service::run() {
   settings.random = fs::random_u64();
   Capacity starting;
   starting.blocked = "starting";
-  agent_ = std::make_unique<Agent>(std::move(settings), std::move(starting), std::move(waiting_results_),
-                                   monotonic_now());
-  const app::LoopLag control_lag(control_.io().get_executor(), app::LoopLag::gauge(base_metrics_, "control"));
-  spdlog::info("worker {} ({}) connects to {}", worker_.text(), options_.name, options_.coordinator_control);
+  agent_ = std::make_unique<Agent>(std::move(settings), std::move(starting),
+                                   std::move(waiting_results_), monotonic_now());
+  const app::LoopLag control_lag(control_.io().get_executor(),
+                                 app::LoopLag::gauge(base_metrics_, "control"));
+  spdlog::info("worker {} ({}) connects to {}", worker_.text(), options_.name,
+               options_.coordinator_control);
   arm_signals();
   arm_tick();
   run_.start();
@@ -445,9 +471,10 @@ int Service::run() {
 }  // namespace
 
 int run_worker(const Options& options) {
-  app::LogOptions log{.program = "cupel-worker",
-                      .format = app::parse_log_format(options.log_format).value_or(app::LogFormat::text),
-                      .level = options.log_level};
+  app::LogOptions log{
+      .program = "cupel-worker",
+      .format = app::parse_log_format(options.log_format).value_or(app::LogFormat::text),
+      .level = options.log_level};
   app::start_log(log);
   Service service(options);
   return service.run();

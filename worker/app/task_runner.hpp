@@ -1,17 +1,6 @@
-/// Carries out attempts: from a lease to a TaskResult. Everything here runs on the run loop; blocking file
-/// work goes to the file pool, transfers to the bulk loop.
+/// Carries out attempts: from a lease to a TaskResult. Everything here runs on the run loop;
+/// blocking file work goes to the file pool, transfers to the bulk loop.
 #pragma once
-
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "common/async/task_group.hpp"
 #include "common/core/message.hpp"
@@ -23,6 +12,17 @@
 #include "worker/run/build_cache.hpp"
 #include "worker/run/run_executor.hpp"
 #include "worker/zmq/bulk_link.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace cupel::worker {
 
@@ -70,9 +70,11 @@ class TaskRunner {
   boost::asio::awaitable<TaskResult> acquire_source(AttemptPtr attempt, AcquireSource work);
   boost::asio::awaitable<TaskResult> acquire_modules(AttemptPtr attempt, AcquireModules work);
   boost::asio::awaitable<TaskResult> execute(AttemptPtr attempt, Execute work);
-  boost::asio::awaitable<void> upload_logs(AttemptPtr attempt, std::vector<CheckLog> logs, TaskResult* result);
+  boost::asio::awaitable<void> upload_logs(AttemptPtr attempt, std::vector<CheckLog> logs,
+                                           TaskResult* result);
   boost::asio::awaitable<void> discard(std::string image, std::string directory);
-  [[nodiscard]] TaskResult answer(const Attempt& attempt, Outcome outcome, Reason reason, std::string message) const;
+  [[nodiscard]] TaskResult answer(const Attempt& attempt, Outcome outcome, Reason reason,
+                                  std::string message) const;
 
   RunnerParts parts_;
   OnFinished finished_;

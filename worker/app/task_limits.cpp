@@ -1,0 +1,31 @@
+#include "worker/app/task_limits.hpp"
+
+#include "worker/core/go/plan.hpp"
+
+#include <algorithm>
+
+namespace cupel::worker {
+namespace {
+
+using std::chrono::seconds;
+
+// kill, second wait, logs, inspect and remove of one run, each on its own budget.
+constexpr Duration kPostRun = seconds(120);
+// Seeding a build cache, transfers of logs.
+constexpr Duration kAround = seconds(1500);
+constexpr int kAcquireRuns = 6;
+
+}  // namespace
+
+Duration task_limit(const TaskSpec& spec, const Bounds& bounds) {
+  Duration limit = kAround;
+  if (const auto* execute = std::get_if<Execute>(&spec.work)) {
+    for (const PlannedCheck& check : plan_checks(execute->unit, spec.settings))
+      limit += check.limit + kPostRun;
+  } else {
+    limit += seconds(spec.settings.acquire_limit_s) + kAcquireRuns * kPostRun;
+  }
+  return std::min<Duration>(limit, seconds(bounds.task_seconds_max));
+}
+
+}  // namespace cupel::worker
