@@ -2,22 +2,23 @@
 /// digested and sent. Pure: files are read by a callback.
 #pragma once
 
+#include "common/campaign/campaign.hpp"
+#include "common/core/digest.hpp"
+#include "common/core/error.hpp"
+#include "common/text/diagnostic.hpp"
+
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/campaign/campaign.hpp"
-#include "common/core/digest.hpp"
-#include "common/core/error.hpp"
-#include "common/text/diagnostic.hpp"
-
 namespace cupel::campaign {
 
 using text::Diagnostic;
 
-/// Reads what `- file: repos.txt` names, relative to the campaign file; at most kCampaignFileBytesMax.
+/// Reads what `- file: repos.txt` names, relative to the campaign file; at most
+/// kCampaignFileBytesMax.
 using ListReader = std::function<Result<std::string>(const std::string& path)>;
 
 /// Either a campaign (and no diagnostics) or at least one diagnostic.
@@ -40,8 +41,10 @@ struct ParsedCampaign {
 /// SHA-256 of to_canonical_json(): what every report names.
 [[nodiscard]] Digest digest_of(const Campaign& campaign);
 
-/// Reads canonical JSON, or any JSON in the grammar of the campaign file; the same checks as for YAML.
-[[nodiscard]] ParsedCampaign parse_json(std::string_view json, const std::string& file_name = "campaign.json");
+/// Reads canonical JSON, or any JSON in the grammar of the campaign file; the same checks as for
+/// YAML.
+[[nodiscard]] ParsedCampaign parse_json(std::string_view json,
+                                        const std::string& file_name = "campaign.json");
 
 /// parse_json for text that was canonical once (the store's). Errors: Errc::bad_value with all
 /// diagnostics as detail.

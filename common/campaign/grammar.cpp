@@ -1,0 +1,275 @@
+#include "common/campaign/grammar.hpp"
+
+#include "common/core/limits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cupel::campaign {
+namespace {
+
+constexpr std::int64_t kMinute = 60;
+constexpr std::int64_t kHour = 60 * kMinute;
+constexpr std::int64_t kDay = 24 * kHour;
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kGiB = 1 << 30;
+
+Key flag(std::string name, std::string sentence, std::string fallback) {
+  return {.name = std::move(name),
+          .shape = Shape::flag,
+          .sentence = std::move(sentence),
+          .fallback = std::move(fallback)};
+}
+
+Key bounded(std::string name, Shape shape, std::string sentence, std::string fallback,
+            std::int64_t min, std::int64_t max) {
+  return {.name = std::move(name),
+          .shape = shape,
+          .sentence = std::move(sentence),
+          .fallback = std::move(fallback),
+          .min = min,
+          .max = max};
+}
+
+Key words(std::string name, std::string sentence, Rule rule, std::size_t items_max) {
+  return {.name = std::move(name),
+          .shape = Shape::words,
+          .sentence = std::move(sentence),
+          .rule = rule,
+          .items_max = items_max};
+}
+
+Key section(std::string name, std::string sentence, std::vector<Key> children) {
+  return {.name = std::move(name),
+          .shape = Shape::section,
+          .sentence = std::move(sentence),
+          .children = std::move(children)};
+}
+
+/// A word of the grammar that a later version will honour: refused unless empty or at its default,
+/// so that no file means less than it says.
+Key later(std::string name, std::string sentence, std::string fallback = "") {
+  return {.name = std::move(name),
+          .sentence = std::move(sentence),
+          .fallback = std::move(fallback),
+          .honoured = false};
+}
+
+Key text(std::string name, std::string sentence, Rule rule, std::string fallback = "") {
+  return {.name = std::move(name),
+          .sentence = std::move(sentence),
+          .fallback = std::move(fallback),
+          .rule = rule};
+}
+
+Key required(Key key) {
+  key.required = true;
+  return key;
+}
+
+Key json_only(Key key) {
+  key.json_only = true;
+  return key;
+}
+
+Key choice(std::string name, std::string sentence, std::string fallback,
+           std::vector<std::string> choices) {
+  return {.name = std::move(name),
+          .sentence = std::move(sentence),
+          .fallback = std::move(fallback),
+          .choices = std::move(choices)};
+}
+
+Key repositories() {
+  Key key{.name = "repositories",
+          .shape = Shape::sections,
+          .sentence = "What is validated; each item has exactly one of git, module, path, file.",
+          .items_max = kRepositoriesPerCampaignMax,
+          .required = true};
+  Key ref = text("ref", "Branch, tag or commit; empty = the default branch. Pinned when acquired.",
+                 ref_rule);
+  ref.shape = Shape::version;
+  key.children = {
+      text("git", "URL of a git repository.", git_url_rule),
+      text("module", "A published module, MODULE@VERSION.", module_rule),
+      text("path",
+           "A folder on this machine, relative to this file; the client packs and uploads it.",
+           path_rule),
+      text("file",
+           "A file with one source a line: URL, ./path or MODULE@VERSION, then an optional ref; "
+           "'#' comments; '-' = standard input.",
+           path_rule),
+      std::move(ref),
+      words("subdirs", "Folders with the go.mod files to take; empty = every go.mod found.",
+            subdir_rule, 200),
+      later("catalog", "Repositories that the coordinator knows."),
+      later("campaign", "Units of an earlier campaign."),
+      json_only(text("bundle", "Digest of an uploaded pack.", digest_rule)),
+      json_only(text("commit", "Commit of the pack.", commit_rule)),
+      json_only(text("name", "How people call the pack.", path_rule)),
+      json_only(section("refused", "A folder that could not be packed.",
+                        {required(text("name", "The path as written.", path_rule)),
+                         required(text("reason", "Why.", refusal_rule)),
+                         text("message", "For people.", long_text_rule)})),
+  };
+  return key;
+}
+
+Key change() {
+  return section("change", "What differs between the sides; 'none: {}' is plain validation.",
+                 {section("none", "Nothing: one side, plain validation.", {}),
+                  later("upgrade", "Dependency upgrades."), later("go", "Another Go version."),
+                  later("replace", "A module replaced by another."), later("patch", "A diff."),
+                  later("custom", "A command line that changes the tree."),
+                  later("go_directive", "keep, raise or fail.", "keep"),
+                  later("tidy", "Run go mod tidy.", "true")});
+}
+
+Key validate() {
+  const auto packages = [] {
+    Key key = words("packages", "Package patterns.", package_rule, 64);
+    key.fallback = "[./...]";
+    return key;
+  };
+  const auto tags = [] { return words("tags", "Build tags.", tag_rule, 32); };
+  Key checks{.name = "checks",
+             .shape = Shape::sections,
+             .sentence = "Command lines of your own, each a run without network.",
+             .items_max = 16};
+  checks.children = {
+      required(text("name", "Shown in results; [a-z0-9-], at most 32.", check_name_rule)),
+      required(words("command", "The command and its arguments; no shell.", long_text_rule, 64)),
+      bounded("timeout", Shape::duration, "Its limit.", "10m", 1, kDay)};
+  return section(
+      "validate", "Which checks run.",
+      {packages(), tags(),
+       section("build", "go build.",
+               {flag("enabled", "Whether it runs.", "true"), packages(), tags(),
+                later("flags", "More flags.")}),
+       section("vet", "go vet.", {flag("enabled", "Whether it runs.", "true")}),
+       section(
+           "test", "go test.",
+           {flag("enabled", "Whether it runs.", "true"), packages(), tags(),
+            bounded("timeout", Shape::duration,
+                    "go test -timeout; 0 = none, the check limit still holds.", "10m", 0, kDay),
+            bounded("count", Shape::integer, "go test -count.", "1", 1, 100),
+            flag("race", "go test -race.", "false"), flag("short", "go test -short.", "false"),
+            text("shuffle", "go test -shuffle: off, on or a seed.", shuffle_rule),
+            text("run", "go test -run.", short_text_rule),
+            text("skip", "go test -skip.", short_text_rule),
+            words(
+                "flags",
+                "The same as flags: -timeout= -count= -race -short -shuffle= -run= -skip= -tags=.",
+                short_text_rule, 16),
+            later("rerun_failed", "Repeats of failed tests.", "0"),
+            later("rerun_limit", "At most that many.", "0")}),
+       std::move(checks), later("tools", "Scanners.")});
+}
+
+Key sandbox() {
+  Key image = text(
+      "image", "auto (from the go directive), a Go minor such as \"1.26\", or an image identity.",
+      image_rule, "auto");
+  image.shape = Shape::version;
+  return section(
+      "sandbox", "Where checks run.",
+      {std::move(image), flag("c_compiler", "Take an image with a C compiler (cgo).", "true"),
+       later("proxy", "Set on the worker."), later("sumdb", "Set on the worker.", "on"),
+       section("limits", "Of each run; workers clamp them to their own bounds.",
+               {bounded("cpus", Shape::fraction, "CPUs.", "2", 100, 64'000),
+                bounded("memory", Shape::size, "Memory and swap together.", "2GiB", 64 * kMiB,
+                        1024 * kGiB),
+                bounded("pids", Shape::integer, "Processes and threads.", "512", 16, 65'536),
+                bounded("tmp", Shape::size, "Size of /tmp; below memory.", "1GiB", 16 * kMiB,
+                        1024 * kGiB),
+                bounded("output", Shape::size, "Kept of each output stream, head and tail.", "4MiB",
+                        4096, 64 * kMiB)}),
+       choice("build_cache",
+              "seeded: starts with the image's standard library; empty: with nothing.", "seeded",
+              {"seeded", "empty"}),
+       section(
+           "timeouts", "Limits of time.",
+           {bounded("acquire", Shape::duration, "Fetch a repository, or its modules.", "10m", 1,
+                    6 * kHour),
+            bounded("check", Shape::duration,
+                    "One check; 0 = test.timeout + 75 s for test, 15m for others.", "0", 0, kDay),
+            later("mutate", "No change, no mutate."), later("build", "Use check."),
+            later("vet", "Use check."), later("test", "Use check."), later("tool", "No tools.")}),
+       section("private",
+               "Patterns as the go command takes them, comma separated; credentials are files of "
+               "the worker.",
+               {text("goprivate", "GOPRIVATE.", go_pattern_rule),
+                text("gonosumdb", "GONOSUMDB.", go_pattern_rule)}),
+       later("postrun", "Budgets of engine calls are settings of the worker."),
+       later("env", "Environment variables.")});
+}
+
+Key strategy() {
+  return section(
+      "strategy", "How the fleet goes about it.",
+      {bounded("max_parallel", Shape::integer, "Tasks at once; 0 = all that the fleet gives.", "0",
+               0, 100'000),
+       section("retries", "How often a task runs again.",
+               {bounded("infra_error", Shape::integer,
+                        "After a lost worker, a drain or an engine fault.", "3", 0, 10),
+                bounded("timeout", Shape::integer, "After a timeout of its own.", "1", 0, 10),
+                later("failed", "A failing unit is never retried.", "0")}),
+       bounded("deadline", Shape::duration, "After it the open units are cancelled.", "24h",
+               kMinute, 30 * kDay),
+       later("waves", "Canaries."), later("stop_when", "Stop early."),
+       later("on_empty", "No unit uses the module.", "skip")});
+}
+
+Key gate() {
+  Key fail_on{.name = "fail_on",
+              .shape = Shape::words,
+              .sentence = "Verdicts that fail the gate: exit code 3.",
+              .fallback = "[failing]",
+              .choices = {"passing", "failing", "inconclusive", "refused", "cancelled"},
+              .items_max = 5};
+  return section("gate", "Decides the exit code.",
+                 {std::move(fail_on),
+                  bounded("max_inconclusive_ratio", Shape::fraction,
+                          "More inconclusive units than that: exit code 5.", "1", 0, 1000),
+                  later("waivers", "Known findings.")});
+}
+
+Key build() {
+  Key labels{.name = "labels",
+             .shape = Shape::text_map,
+             .sentence = "Free keys and values; never metric labels.",
+             .rule = short_text_rule,
+             .items_max = 16};
+  return section(
+      "", "A campaign of Cupel.",
+      {required(choice("apiVersion", "The version of this grammar.", "", {"cupel/v1"})),
+       required(choice("kind", "What this file is.", "", {"Campaign"})),
+       required(text("name", "[a-z0-9-], at most 63.", campaign_name_rule)),
+       text("description", "Shown in reports.", long_text_rule),
+       text("owner", "Whose it is; default: the token's identity.", short_text_rule),
+       std::move(labels),
+       bounded("priority", Shape::integer, "Larger first; owners share fairly.", "0", -100, 100),
+       repositories(), later("exclude", "Globs on names."), later("select", "Only some units."),
+       change(), later("baseline", "Stored results of the before side."), validate(), sandbox(),
+       strategy(), gate(),
+       section("output", "What is kept.",
+               {choice("keep_logs", "Logs of which units.", "all", {"all", "failed", "none"}),
+                later("patches", "No change, no patch."),
+                later("reports", "The client writes reports: cupel report."),
+                later("retention", "How long results stay.")}),
+       later("notify", "Webhooks.")});
+}
+
+}  // namespace
+
+const Key* Key::find(std::string_view child) const {
+  const auto found = std::ranges::find(children, child, &Key::name);
+  return found == children.end() ? nullptr : &*found;
+}
+
+const Key& grammar() {
+  static const Key kGrammar = build();
+  return kGrammar;
+}
+
+}  // namespace cupel::campaign
