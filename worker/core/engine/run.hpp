@@ -36,6 +36,9 @@ struct RunMounts {
 struct GoMode {
   bool vendored = false;        ///< -mod=vendor
   std::string workspace;        ///< Path of go.work below /src; empty = GOWORK=off
+  /// acquire and mutate only: GOWORK=/staging/go.work, a copy of `workspace` whose paths are absolute,
+  /// so that go.work.sum can be completed beside it. Still no -mod flag.
+  bool workspace_staged = false;
   std::string go_private;
   std::string go_nosumdb;
 };

@@ -12,9 +12,10 @@ namespace cupel::worker {
 inline constexpr std::size_t kNotedPathsMax = 1000;
 
 struct SnapshotNotes {
-  std::vector<std::string> submodules;      ///< Gitlinks: empty directories in the snapshot.
-  std::vector<std::string> lfs_pointers;    ///< Files that are Git LFS pointers, not their content.
-  std::vector<std::string> escaping_links;  ///< Links whose target leaves the snapshot (kept as links).
+  std::vector<std::string> submodules;    ///< Gitlinks: empty directories in the snapshot.
+  std::vector<std::string> lfs_pointers;  ///< Files that are Git LFS pointers, not their content.
+  std::vector<std::string>
+      escaping_links;  ///< Links whose target leaves the snapshot (kept as links).
   friend bool operator==(const SnapshotNotes&, const SnapshotNotes&) = default;
 };
 
