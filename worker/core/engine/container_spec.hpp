@@ -67,6 +67,7 @@ inline constexpr std::string_view kDeadline = "cupel.deadline";  ///< Unix secon
 }  // namespace label
 
 inline constexpr std::string_view kWrapperPath = "/cupel-init";
+inline constexpr std::string_view kCaBundlePath = "/cupel-ca.pem";
 inline constexpr std::string_view kContainerUser = "65534:65534";
 inline constexpr std::uint32_t kContainerUid = 65534;
 
