@@ -1,0 +1,482 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "coordinator/sql/connection.hpp"
+#include "coordinator/sql/store.hpp"
+
+namespace cupel::coordinator::sql {
+namespace {
+
+using Number = long long;
+using soci::into;
+using soci::use;
+
+constexpr std::uint32_t kRowsMax = 10'000;  // of one answer; recover() alone reads everything
+
+template <typename Enum>
+Enum word(const std::string& text) {
+  // Only our own names are ever written; a word of a newer program falls back to the first of the list.
+  return parse_name<Enum>(text).value_or(static_cast<Enum>(0));
+}
+
+Error not_found(const std::string& what) {
+  return {.code = Errc::not_found, .what = what + " is not known here", .detail = {}, .hint = {}};
+}
+
+std::vector<std::string> string_list(const std::string& json) {
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  std::vector<std::string> list;
+  if (!parsed.is_array()) return list;
+  for (const auto& item : parsed) {
+    if (item.is_string()) list.push_back(item.get<std::string>());
+  }
+  return list;
+}
+
+// Each of the following holds the columns of a table, binds them to a statement and gives a row.
+
+struct CampaignColumns {
+  static constexpr const char* kNames =
+      "id, owner, name, priority, state, document, digest, idempotency_key, interruptions, created_us, finished_us";
+  Number id = 0, priority = 0, interruptions = 0, created = 0, finished = 0;
+  std::string owner, name, state, document, digest, key;
+
+  void bind(soci::statement& s) {
+    s.exchange(into(id));
+    s.exchange(into(owner));
+    s.exchange(into(name));
+    s.exchange(into(priority));
+    s.exchange(into(state));
+    s.exchange(into(document));
+    s.exchange(into(digest));
+    s.exchange(into(key));
+    s.exchange(into(interruptions));
+    s.exchange(into(created));
+    s.exchange(into(finished));
+  }
+  [[nodiscard]] CampaignRow row() const {
+    return {.id = {from_sql(id)},
+            .owner = owner,
+            .name = name,
+            .priority = static_cast<std::int32_t>(priority),
+            .state = parse_campaign_state(state).value_or(CampaignState::running),
+            .document = document,
+            .digest = digest,
+            .idempotency_key = key,
+            .created = {created},
+            .finished = {finished}};
+  }
+};
+
+struct RepositoryColumns {
+  static constexpr const char* kNames = "id, campaign, ordinal, name, source, subdirs, pin, tree, holder";
+  Number id = 0, campaign = 0, ordinal = 0, holder = 0;
+  std::string name, source, subdirs, pin, tree;
+
+  void bind(soci::statement& s) {
+    s.exchange(into(id));
+    s.exchange(into(campaign));
+    s.exchange(into(ordinal));
+    s.exchange(into(name));
+    s.exchange(into(source));
+    s.exchange(into(subdirs));
+    s.exchange(into(pin));
+    s.exchange(into(tree));
+    s.exchange(into(holder));
+  }
+  [[nodiscard]] RepositoryRow row() const {
+    return {.id = {from_sql(id)},
+            .campaign = {from_sql(campaign)},
+            .ordinal = static_cast<std::uint32_t>(ordinal),
+            .name = name,
+            .source = source,
+            .subdirs = string_list(subdirs),
+            .commit = pin,
+            .tree = tree,
+            .holder = {from_sql(holder)}};
+  }
+};
+
+struct UnitColumns {
+  static constexpr const char* kNames =
+      "id, campaign, repository, info, verdict, reason, fault, message, deciding_task, finished_us";
+  Number id = 0, campaign = 0, repository = 0, task = 0, finished = 0;
+  std::string info, verdict, reason, fault, message;
+
+  void bind(soci::statement& s) {
+    s.exchange(into(id));
+    s.exchange(into(campaign));
+    s.exchange(into(repository));
+    s.exchange(into(info));
+    s.exchange(into(verdict));
+    s.exchange(into(reason));
+    s.exchange(into(fault));
+    s.exchange(into(message));
+    s.exchange(into(task));
+    s.exchange(into(finished));
+  }
+  [[nodiscard]] UnitRow row() const {
+    return {.id = {from_sql(id)},
+            .campaign = {from_sql(campaign)},
+            .repository = {from_sql(repository)},
+            .info = info,
+            .verdict = parse_name<Verdict>(verdict),
+            .reason = word<Reason>(reason),
+            .fault = word<Fault>(fault),
+            .message = message,
+            .deciding_task = {from_sql(task)},
+            .finished = {finished}};
+  }
+};
+
+struct TaskColumns {
+  static constexpr const char* kNames =
+      "id, campaign, repository, unit, kind, state, preferred, priority, charged, interruptions, token, worker, "
+      "ready_us, not_before_us, leased_us";
+  Number id = 0, campaign = 0, repository = 0, unit = 0, preferred = 0, priority = 0, charged = 0, interruptions = 0,
+         token = 0, worker = 0, ready = 0, not_before = 0, leased = 0;
+  std::string kind, state;
+
+  void bind(soci::statement& s) {
+    s.exchange(into(id));
+    s.exchange(into(campaign));
+    s.exchange(into(repository));
+    s.exchange(into(unit));
+    s.exchange(into(kind));
+    s.exchange(into(state));
+    s.exchange(into(preferred));
+    s.exchange(into(priority));
+    s.exchange(into(charged));
+    s.exchange(into(interruptions));
+    s.exchange(into(token));
+    s.exchange(into(worker));
+    s.exchange(into(ready));
+    s.exchange(into(not_before));
+    s.exchange(into(leased));
+  }
+  [[nodiscard]] TaskRow row() const {
+    return {.id = {from_sql(id)},
+            .campaign = {from_sql(campaign)},
+            .repository = {from_sql(repository)},
+            .unit = {from_sql(unit)},
+            .kind = word<TaskKind>(kind),
+            .state = parse_task_state(state).value_or(TaskState::queued),
+            .preferred = {from_sql(preferred)},
+            .priority = static_cast<std::int32_t>(priority),
+            .charged = static_cast<std::uint16_t>(charged),
+            .interruptions = static_cast<std::uint16_t>(interruptions),
+            .token = {from_sql(token)},
+            .worker = {from_sql(worker)},
+            .ready = {ready},
+            .not_before = {not_before}};
+  }
+};
+
+// Runs "SELECT names FROM rest" and calls `each` for every row.
+template <typename Columns, typename... Binds, typename Each>
+void select(soci::session& session, const std::string& rest, Each each, Binds&... binds) {
+  Columns columns;
+  soci::statement statement(session);
+  (statement.exchange(use(binds)), ...);
+  columns.bind(statement);
+  statement.alloc();
+  statement.prepare(std::string("SELECT ") + Columns::kNames + " FROM " + rest);
+  statement.define_and_bind();
+  statement.execute();
+  while (statement.fetch()) each(columns);
+}
+
+std::string one_text(soci::session& session, const std::string& sql, Number key) {
+  std::string text;
+  session << sql, use(key), into(text);
+  return session.got_data() ? text : std::string();
+}
+
+void count_into(soci::session& session, const std::string& sql, Number key,
+                const std::function<void(const std::string& word, std::uint64_t count)>& each) {
+  std::string group;
+  Number count = 0;
+  soci::statement statement = (session.prepare << sql, use(key), into(group), into(count));
+  statement.execute();
+  while (statement.fetch()) each(group, from_sql(count));
+}
+
+CampaignSummary summary_of(soci::session& session, const CampaignColumns& columns) {
+  CampaignSummary summary;
+  summary.campaign = columns.row();
+  summary.interruptions = from_sql(columns.interruptions);
+  const Number id = columns.id;
+  count_into(session, "SELECT verdict, COUNT(*) FROM units WHERE campaign = :id GROUP BY verdict", id,
+             [&](const std::string& group, std::uint64_t count) {
+               summary.units += count;
+               if (const auto verdict = parse_name<Verdict>(group)) {
+                 summary.verdicts[*verdict] += count;
+               } else {
+                 summary.units_open += count;
+               }
+             });
+  count_into(session, "SELECT state, COUNT(*) FROM tasks WHERE campaign = :id GROUP BY state", id,
+             [&](const std::string& group, std::uint64_t count) {
+               if (const auto state = parse_task_state(group)) summary.tasks[*state] += count;
+             });
+  Number repositories = 0;
+  Number open = 0;
+  session << "SELECT COUNT(*) FROM repositories WHERE campaign = :id", use(id), into(repositories);
+  session << "SELECT COUNT(*) FROM repositories r WHERE r.campaign = :id AND r.pin = '' AND NOT EXISTS "
+             "(SELECT 1 FROM units u WHERE u.repository = r.id)",
+      use(id), into(open);
+  summary.repositories = from_sql(repositories);
+  summary.repositories_open = from_sql(open);
+  return summary;
+}
+
+TaskView view_of(soci::session& session, const TaskColumns& columns) {
+  TaskView view;
+  view.task = columns.row();
+  view.spec = one_text(session, "SELECT spec FROM specs WHERE task = :id", columns.id);
+  view.result = one_text(session, "SELECT body FROM results WHERE task = :id", columns.id);
+  Number token = 0, worker = 0, started = 0, ended = 0;
+  std::string how;
+  const Number id = columns.id;
+  soci::statement statement =
+      (session.prepare << "SELECT token, worker, started_us, ended_us, how FROM attempts WHERE task = :id "
+                          "ORDER BY token",
+       use(id), into(token), into(worker), into(started), into(ended), into(how));
+  statement.execute();
+  while (statement.fetch()) {
+    view.attempts.push_back({{from_sql(token)}, {from_sql(worker)}, {started}, {ended}, how});
+  }
+  if (view.task.state == TaskState::leased) {
+    view.attempts.push_back({view.task.token, view.task.worker, {columns.leased}, {}, "running"});
+  }
+  return view;
+}
+
+}  // namespace
+
+struct SqlReader::Inside {
+  std::unique_ptr<Connection> connection;
+
+  template <typename T, typename Work>
+  Result<T> read(Work work) {
+    T value{};
+    const auto done = connection->guarded([&]() -> Result<void> { return work(connection->session(), value); });
+    if (!done) return done.error();
+    return value;
+  }
+  /// Several statements that must see one state of the store.
+  template <typename T, typename Work>
+  Result<T> read_snapshot(Work work) {
+    return read<T>([&](soci::session& session, T& value) -> Result<void> {
+      soci::transaction snapshot(session);
+      auto done = work(session, value);
+      snapshot.commit();
+      return done;
+    });
+  }
+};
+
+SqlReader::SqlReader(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+SqlReader::~SqlReader() = default;
+
+Result<std::unique_ptr<SqlReader>> SqlReader::open(const std::filesystem::path& file) {
+  auto connection = Connection::open_sqlite(file, Access::read_only);
+  if (!connection) return connection.error();
+  auto inside = std::make_unique<Inside>();
+  inside->connection = std::move(*connection);
+  return std::unique_ptr<SqlReader>(new SqlReader(std::move(inside)));
+}
+
+Result<Recovered> SqlReader::recover() {
+  return inside_->read_snapshot<Recovered>([](soci::session& session, Recovered& all) -> Result<void> {
+    std::string fleet;
+    session << "SELECT value FROM facts WHERE name = 'fleet'", into(fleet);
+    if (!session.got_data()) return not_found("the fleet's id");
+    all.fleet = {std::stoull(fleet)};
+    Number ids = 0;
+    Number tokens = 0;
+    session << "SELECT value FROM sequences WHERE name = 'ids'", into(ids);
+    session << "SELECT value FROM sequences WHERE name = 'tokens'", into(tokens);
+    all.sequences = {from_sql(ids), from_sql(tokens)};
+    const std::string open = "(SELECT id FROM campaigns WHERE state IN ('running', 'paused'))";
+    select<CampaignColumns>(session, "campaigns WHERE state IN ('running', 'paused') ORDER BY id",
+                            [&](const CampaignColumns& c) { all.campaigns.push_back(c.row()); });
+    select<RepositoryColumns>(session, "repositories WHERE campaign IN " + open + " ORDER BY id",
+                              [&](const RepositoryColumns& c) { all.repositories.push_back(c.row()); });
+    select<UnitColumns>(session, "units WHERE campaign IN " + open + " ORDER BY id",
+                        [&](const UnitColumns& c) { all.units.push_back(c.row()); });
+    select<TaskColumns>(session,
+                        "tasks WHERE campaign IN " + open +
+                            " AND state IN ('blocked', 'queued', 'leased') ORDER BY id",
+                        [&](const TaskColumns& c) { all.tasks.push_back(c.row()); });
+    Number id = 0, draining = 0, seen = 0;
+    std::string name, key, host, version;
+    soci::statement workers = (session.prepare << "SELECT id, name, public_key, host, version, draining, "
+                                                  "last_seen_us FROM workers ORDER BY id",
+                               into(id), into(name), into(key), into(host), into(version), into(draining),
+                               into(seen));
+    workers.execute();
+    while (workers.fetch()) {
+      all.workers.push_back({{from_sql(id)}, name, key, host, version, {seen}});
+      if (draining != 0) all.draining.push_back({from_sql(id)});
+    }
+    return {};
+  });
+}
+
+Result<std::vector<CampaignSummary>> SqlReader::campaigns(Page page, std::optional<CampaignState> state) {
+  using List = std::vector<CampaignSummary>;
+  Number before = INT64_MAX;
+  if (!page.token.empty()) {
+    const auto id = CampaignId::parse(page.token);
+    if (!id) {
+      return Error{.code = Errc::bad_value, .what = "the page token is not one of ours", .detail = {}, .hint = {}};
+    }
+    before = to_sql(id->value);
+  }
+  return inside_->read_snapshot<List>([&](soci::session& session, List& list) -> Result<void> {
+    const Number limit = std::min(page.limit, kRowsMax);
+    std::vector<CampaignColumns> rows;
+    const auto keep = [&](const CampaignColumns& c) { rows.push_back(c); };
+    if (state) {
+      const std::string word(name(*state));
+      select<CampaignColumns>(session, "campaigns WHERE state = :s AND id < :b ORDER BY id DESC LIMIT :l", keep, word,
+                              before, limit);
+    } else {
+      select<CampaignColumns>(session, "campaigns WHERE id < :b ORDER BY id DESC LIMIT :l", keep, before, limit);
+    }
+    for (const CampaignColumns& row : rows) list.push_back(summary_of(session, row));
+    return {};
+  });
+}
+
+Result<CampaignSummary> SqlReader::campaign(CampaignId id) {
+  return inside_->read_snapshot<CampaignSummary>([&](soci::session& session, CampaignSummary& out) -> Result<void> {
+    const Number key = to_sql(id.value);
+    std::optional<CampaignColumns> row;
+    select<CampaignColumns>(session, "campaigns WHERE id = :id", [&](const CampaignColumns& c) { row = c; }, key);
+    if (!row) return not_found("campaign " + id.text());
+    out = summary_of(session, *row);
+    return {};
+  });
+}
+
+Result<std::optional<CampaignId>> SqlReader::find_idempotent(const std::string& owner, const std::string& key) {
+  using Found = std::optional<CampaignId>;
+  return inside_->read<Found>([&](soci::session& session, Found& found) -> Result<void> {
+    Number id = 0;
+    session << "SELECT id FROM campaigns WHERE owner = :o AND idempotency_key = :k AND idempotency_key <> ''",
+        use(owner), use(key), into(id);
+    if (session.got_data()) found = CampaignId{from_sql(id)};
+    return {};
+  });
+}
+
+Result<std::vector<UnitResult>> SqlReader::results(CampaignId id, UnitId after, std::uint32_t limit,
+                                                   std::optional<Verdict> verdict) {
+  using List = std::vector<UnitResult>;
+  return inside_->read_snapshot<List>([&](soci::session& session, List& list) -> Result<void> {
+    const Number campaign = to_sql(id.value);
+    const Number from = to_sql(after.value);
+    const Number rows = std::min(limit, kRowsMax);
+    const auto keep = [&](const UnitColumns& c) { list.push_back({c.row(), {}, {}, {}}); };
+    if (verdict) {
+      const std::string word(name(*verdict));
+      select<UnitColumns>(session, "units WHERE campaign = :c AND verdict = :v AND id > :a ORDER BY id LIMIT :l",
+                          keep, campaign, word, from, rows);
+    } else {
+      select<UnitColumns>(session, "units WHERE campaign = :c AND id > :a ORDER BY id LIMIT :l", keep, campaign,
+                          from, rows);
+    }
+    for (UnitResult& result : list) {
+      const Number repository = to_sql(result.unit.repository.value);
+      select<RepositoryColumns>(session, "repositories WHERE id = :id",
+                                [&](const RepositoryColumns& c) { result.repository = c.row(); }, repository);
+      result.result = one_text(session, "SELECT body FROM results WHERE task = :id",
+                               to_sql(result.unit.deciding_task.value));
+      result.acquire = one_text(session,
+                                "SELECT r.body FROM tasks t JOIN results r ON r.task = t.id WHERE t.unit = :u AND "
+                                "t.unit <> 0 AND t.kind = 'acquire' ORDER BY t.id DESC LIMIT 1",
+                                to_sql(result.unit.id.value));
+    }
+    return {};
+  });
+}
+
+Result<TaskView> SqlReader::task(TaskId id) {
+  return inside_->read_snapshot<TaskView>([&](soci::session& session, TaskView& view) -> Result<void> {
+    const Number key = to_sql(id.value);
+    std::optional<TaskColumns> row;
+    select<TaskColumns>(session, "tasks WHERE id = :id", [&](const TaskColumns& c) { row = c; }, key);
+    if (!row) return not_found("task " + id.text());
+    view = view_of(session, *row);
+    return {};
+  });
+}
+
+Result<std::vector<TaskView>> SqlReader::tasks_of(CampaignId campaign, UnitId unit) {
+  using List = std::vector<TaskView>;
+  return inside_->read_snapshot<List>([&](soci::session& session, List& list) -> Result<void> {
+    const Number key = to_sql(unit.value);
+    const Number owner = to_sql(campaign.value);
+    const Number rows = kRowsMax;
+    std::vector<TaskColumns> tasks;
+    select<TaskColumns>(session, "tasks WHERE unit = :u AND unit <> 0 AND campaign = :c ORDER BY id LIMIT :l",
+                        [&](const TaskColumns& c) { tasks.push_back(c); }, key, owner, rows);
+    for (const TaskColumns& task : tasks) list.push_back(view_of(session, task));
+    return {};
+  });
+}
+
+Result<std::vector<RepositoryRow>> SqlReader::repositories(CampaignId id) {
+  using List = std::vector<RepositoryRow>;
+  return inside_->read<List>([&](soci::session& session, List& list) -> Result<void> {
+    const Number key = to_sql(id.value);
+    select<RepositoryColumns>(session, "repositories WHERE campaign = :c ORDER BY id",
+                              [&](const RepositoryColumns& c) { list.push_back(c.row()); }, key);
+    return {};
+  });
+}
+
+Result<std::vector<EventRow>> SqlReader::events_after(std::uint64_t seq, std::optional<CampaignId> campaign,
+                                                      std::uint32_t limit) {
+  using List = std::vector<EventRow>;
+  return inside_->read<List>([&](soci::session& session, List& list) -> Result<void> {
+    const Number after = to_sql(seq);
+    const Number rows = std::min(limit, kRowsMax);
+    const Number owner = campaign ? to_sql(campaign->value) : 0;
+    Number number = 0, from = 0, at = 0;
+    std::string type, body;
+    const std::string where = campaign ? " AND campaign = :c" : "";
+    soci::statement statement(session);
+    statement.exchange(use(after));
+    if (campaign) statement.exchange(use(owner));
+    statement.exchange(use(rows));
+    statement.exchange(into(number));
+    statement.exchange(into(from));
+    statement.exchange(into(type));
+    statement.exchange(into(body));
+    statement.exchange(into(at));
+    statement.alloc();
+    statement.prepare("SELECT seq, campaign, type, body, at_us FROM events WHERE seq > :a" + where +
+                      " ORDER BY seq LIMIT :l");
+    statement.define_and_bind();
+    statement.execute();
+    while (statement.fetch()) list.push_back({from_sql(number), {from_sql(from)}, type, body, {at}});
+    return {};
+  });
+}
+
+Result<std::uint64_t> SqlReader::last_event() {
+  return inside_->read<std::uint64_t>([](soci::session& session, std::uint64_t& last) -> Result<void> {
+    Number seq = 0;
+    session << "SELECT COALESCE(MAX(seq), 0) FROM events", into(seq);
+    last = from_sql(seq);
+    return {};
+  });
+}
+
+}  // namespace cupel::coordinator::sql

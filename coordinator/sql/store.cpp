@@ -1,0 +1,28 @@
+#include "coordinator/sql/store.hpp"
+
+#include <sys/stat.h>
+
+#include "common/fs/files.hpp"
+#include "coordinator/sql/connection.hpp"
+#include "coordinator/sql/migrate.hpp"
+
+namespace cupel::coordinator::sql {
+
+Result<void> prepare_store(const std::filesystem::path& file) {
+  // SQLite gives its side files the mode of the database, so the database is made here, owner-only.
+  std::error_code ec;
+  if (!std::filesystem::exists(file, ec)) {
+    if (auto made = fs::create_file_durably(file, "", 0600); !made) return made;
+  }
+  auto connection = Connection::open_sqlite(file, Access::read_write);
+  if (!connection) return connection.error();
+  if (auto migrated = migrate(**connection); !migrated) return migrated;
+  return (*connection)->in_transaction([&]() -> Result<void> {
+    const std::string fleet = std::to_string(fs::random_u64() >> 1U | 1U);
+    (*connection)->session() << "INSERT INTO facts (name, value) VALUES ('fleet', :fleet) ON CONFLICT DO NOTHING",
+        soci::use(fleet);
+    return {};
+  });
+}
+
+}  // namespace cupel::coordinator::sql

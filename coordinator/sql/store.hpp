@@ -1,0 +1,88 @@
+/// The SQL store. SQLite for now; the statements are portable, the dialect is in connection.cpp.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "coordinator/ports/store.hpp"
+
+namespace cupel::coordinator::sql {
+
+/// Makes the file (0600) or migrates it, and gives the fleet its id. Call it before a writer or reader.
+/// Errors: store_failed, disk_full, bad_config (newer schema).
+[[nodiscard]] Result<void> prepare_store(const std::filesystem::path& file);
+
+struct WriterOptions {
+  /// Transitions after which a group is committed although more batches wait.
+  std::size_t group_transitions_max = 8192;
+  /// After each commit, on the writer's thread: batches, transitions, seconds, success. For metrics.
+  std::function<void(std::size_t batches, std::size_t transitions, double seconds, bool ok)> on_commit;
+};
+
+/// One thread that owns a connection: takes every batch that waits and commits them as one transaction. After
+/// the first failure every batch fails: nothing of the failed group is in the store.
+class SqlWriter final : public StoreWriter {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<SqlWriter>> open(const std::filesystem::path& file,
+                                                               WriterOptions options = {});
+  /// Commits what waits, then ends the thread.
+  ~SqlWriter() override;
+
+  void apply(std::vector<Transition> batch, std::function<void(Result<Applied>)> done) override;
+  [[nodiscard]] std::size_t waiting() const { return waiting_; }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  struct Job {
+    std::vector<Transition> batch;
+    std::function<void(Result<Applied>)> done;
+  };
+  struct Inside;
+  SqlWriter(std::unique_ptr<Inside> inside, WriterOptions options);
+  void run();
+  void commit(std::deque<Job>& group);
+
+  std::unique_ptr<Inside> inside_;
+  WriterOptions options_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> jobs_;
+  bool stop_ = false;
+  std::atomic<std::size_t> waiting_{0};
+  std::atomic<bool> failed_{false};
+  std::thread thread_;
+};
+
+/// A connection for reading; one thread at a time.
+class SqlReader final : public StoreReader {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<SqlReader>> open(const std::filesystem::path& file);
+  ~SqlReader() override;
+
+  Result<Recovered> recover() override;
+  Result<std::vector<CampaignSummary>> campaigns(Page page, std::optional<CampaignState> state) override;
+  Result<CampaignSummary> campaign(CampaignId id) override;
+  Result<std::optional<CampaignId>> find_idempotent(const std::string& owner, const std::string& key) override;
+  Result<std::vector<UnitResult>> results(CampaignId id, UnitId after, std::uint32_t limit,
+                                          std::optional<Verdict> verdict) override;
+  Result<TaskView> task(TaskId id) override;
+  Result<std::vector<TaskView>> tasks_of(CampaignId campaign, UnitId unit) override;
+  Result<std::vector<RepositoryRow>> repositories(CampaignId id) override;
+  Result<std::vector<EventRow>> events_after(std::uint64_t seq, std::optional<CampaignId> campaign,
+                                             std::uint32_t limit) override;
+  Result<std::uint64_t> last_event() override;
+
+ private:
+  struct Inside;
+  explicit SqlReader(std::unique_ptr<Inside> inside);
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace cupel::coordinator::sql
