@@ -18,21 +18,24 @@ struct ImageRequest {
   enum class Verb : unsigned char { none, ls, pull, build, verify };
 
   Verb verb = Verb::none;
-  std::vector<std::string> versions;  ///< "1.26", "1.26.8"; empty = every image here (verify), every entry (ls).
+  std::vector<std::string>
+      versions;  ///< "1.26", "1.26.8"; empty = every image here (verify), every entry (ls).
   bool json = false;
   bool quiet = false;
-  bool without_cc = false;     ///< build: the variant without a C compiler.
-  bool again = false;          ///< build, pull: even though the image is there.
-  bool fresh_base = false;     ///< build: make the Debian base anew (security updates).
-  std::string mirror;          ///< build: Debian mirror instead of the host's apt sources.
-  std::string registry;        ///< pull: a registry (host[:port][/prefix]) instead of the engine's default.
-  std::string table_file;      ///< A table instead of the built-in one.
+  bool without_cc = false;  ///< build: the variant without a C compiler.
+  bool again = false;       ///< build, pull: even though the image is there.
+  bool fresh_base = false;  ///< build: make the Debian base anew (security updates).
+  std::string mirror;       ///< build: Debian mirror instead of the host's apt sources.
+  std::string
+      registry;  ///< pull: a registry (host[:port][/prefix]) instead of the engine's default.
+  std::string table_file;  ///< A table instead of the built-in one.
   // What the program knows about its surroundings.
   std::filesystem::path state_dir;                 ///< Archives are kept in its folder `images`.
   std::map<std::string, std::string> environment;  ///< DOCKER_HOST, GOPROXY, PATH, ...
 };
 
-/// Declares the verbs below `app` (the `image` command); parsing fills `request`, which outlives `app`.
+/// Declares the verbs below `app` (the `image` command); parsing fills `request`, which outlives
+/// `app`.
 void add_image_commands(CLI::App& app, ImageRequest& request);
 
 /// Runs the verb. Results go to `out`, progress and messages to `err`. Returns the exit code.

@@ -1,16 +1,15 @@
 #include "cli/image/process.hpp"
 
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <optional>
 
 namespace cupel::cli {
 namespace {
@@ -84,8 +83,8 @@ Result<pid_t> spawn(const Command& command, const std::filesystem::path& program
   std::vector<std::string> environment;
   for (const auto& [name, value] : command.environment) environment.push_back(name + "=" + value);
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, pointers(argv).data(),
-                                  pointers(environment).data());
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes,
+                                  pointers(argv).data(), pointers(environment).data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) return failed(Errc::process_failed, command, std::strerror(error));
@@ -95,7 +94,7 @@ Result<pid_t> spawn(const Command& command, const std::filesystem::path& program
 /// What both streams gave so far.
 struct Output {
   std::string out;
-  std::string err;          ///< The end of it.
+  std::string err;  ///< The end of it.
   std::string partial_line;
   bool out_cut = false;
 };
@@ -118,10 +117,12 @@ bool read_all(const Command& command, Pipe& out, Pipe& err, Output& output) {
   const auto deadline = Clock::now() + command.limit;
   std::array<char, 65536> buffer{};
   while (out.read.get() >= 0 || err.read.get() >= 0) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return false;
     std::array<pollfd, 2> fds{{{out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}}};
-    if (::poll(fds.data(), fds.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) return true;
+    if (::poll(fds.data(), fds.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
+      return true;
     for (std::size_t i = 0; i < fds.size(); ++i) {
       if (fds[i].fd < 0 || fds[i].revents == 0) continue;
       const ssize_t got = ::read(fds[i].fd, buffer.data(), buffer.size());
@@ -150,7 +151,8 @@ std::filesystem::path find_program(std::string_view name,
                                    const std::vector<std::filesystem::path>& also) {
   std::vector<std::filesystem::path> places;
   const auto path = environment.find("PATH");
-  std::string_view rest = path == environment.end() ? std::string_view("/usr/bin:/bin") : path->second;
+  std::string_view rest =
+      path == environment.end() ? std::string_view("/usr/bin:/bin") : path->second;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     if (end > 0) places.emplace_back(std::string(rest.substr(0, end)) + "/" + std::string(name));
@@ -159,15 +161,17 @@ std::filesystem::path find_program(std::string_view name,
   places.insert(places.end(), also.begin(), also.end());
   for (const auto& place : places) {
     std::error_code error;
-    if (std::filesystem::is_regular_file(place, error) && ::access(place.c_str(), X_OK) == 0) return place;
+    if (std::filesystem::is_regular_file(place, error) && ::access(place.c_str(), X_OK) == 0)
+      return place;
   }
   return {};
 }
 
 Result<std::string> run_command(const Command& command) {
-  const std::filesystem::path program = command.argv.front().find('/') != std::string::npos
-                                            ? std::filesystem::path(command.argv.front())
-                                            : find_program(command.argv.front(), command.environment);
+  const std::filesystem::path program =
+      command.argv.front().find('/') != std::string::npos
+          ? std::filesystem::path(command.argv.front())
+          : find_program(command.argv.front(), command.environment);
   if (program.empty()) return failed(Errc::not_found, command, "there is no such program");
   auto out = make_pipe();
   auto err = make_pipe();
@@ -188,8 +192,9 @@ Result<std::string> run_command(const Command& command) {
                   "not done within " + std::to_string(command.limit.count()) + " s", output.err);
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    const std::string how = WIFEXITED(status) ? "ended with " + std::to_string(WEXITSTATUS(status))
-                                              : "killed by signal " + std::to_string(WTERMSIG(status));
+    const std::string how = WIFEXITED(status)
+                                ? "ended with " + std::to_string(WEXITSTATUS(status))
+                                : "killed by signal " + std::to_string(WTERMSIG(status));
     return failed(Errc::process_failed, command, how, output.err.empty() ? output.out : output.err);
   }
   if (output.out_cut) return failed(Errc::too_large, command, "its output is over 4 MiB");

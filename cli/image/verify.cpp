@@ -1,0 +1,141 @@
+#include "cli/image/verbs.hpp"
+#include "common/fs/files.hpp"
+#include "common/images/recipe.hpp"
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+
+namespace cupel::cli {
+namespace {
+
+constexpr std::uint64_t kAnswerMax = 4096;
+constexpr auto kRunLimit = std::chrono::seconds(30);
+
+/// A container that can do nothing but answer: no network, no rights, nothing to write.
+std::string version_container(const std::string& image) {
+  return nlohmann::json{
+      {"Image", image},
+      {"Entrypoint", {"/usr/local/go/bin/go"}},
+      {"Cmd", {"version"}},
+      {"User", "65534:65534"},
+      {"WorkingDir", "/"},
+      {"NetworkDisabled", true},
+      {"Env", {"HOME=/nonexistent", "GOTOOLCHAIN=local", "GOENV=off", "GOTELEMETRY=off"}},
+      {"Labels", {{"cupel.image.verify", "1"}}},
+      {"HostConfig",
+       {{"NetworkMode", "none"},
+        {"ReadonlyRootfs", true},
+        {"CapDrop", {"ALL"}},
+        {"SecurityOpt", {"no-new-privileges"}},
+        {"PidsLimit", 64},
+        {"Memory", 256 << 20},
+        {"LogConfig", {{"Type", "json-file"}, {"Config", {{"max-size", "1m"}}}}}}},
+  }
+      .dump();
+}
+
+boost::asio::awaitable<Result<std::string>> container_output(docker::Client& client,
+                                                             std::string id) {
+  if (const auto started = co_await client.start(id); !started) co_return started.error();
+  const auto ended = co_await client.wait(id, kRunLimit);
+  if (!ended) co_return ended.error();
+  std::string output;
+  const auto logs = co_await client.logs(
+      id, kAnswerMax, [&](Stream, std::string_view bytes) { output.append(bytes); });
+  if (logs.error) co_return *logs.error;
+  if (ended->exit_code != 0) {
+    co_return Error{.code = Errc::process_failed,
+                    .what = "go version ended with " + std::to_string(ended->exit_code),
+                    .detail = capped_detail(output),
+                    .hint = {}};
+  }
+  co_return output;
+}
+
+/// "go1.26.8", as the toolchain inside says.
+boost::asio::awaitable<Result<std::string>> version_inside(docker::Client& client,
+                                                           std::string image) {
+  const auto id =
+      co_await client.create("cupel-verify-" + fs::random_hex(8), version_container(image));
+  if (!id) co_return id.error();
+  const auto output = co_await container_output(client, *id);
+  const auto removed = co_await client.remove(*id);
+  if (!output) co_return output.error();
+  if (!removed) co_return removed.error();
+  // "go version go1.26.8 linux/amd64"
+  const auto start = output->find(" go1");
+  if (start == std::string::npos) {
+    co_return Error{.code = Errc::artifact_mismatch,
+                    .what = "go version answered something else",
+                    .detail = capped_detail(*output),
+                    .hint = {}};
+  }
+  co_return output->substr(start + 1, output->find(' ', start + 1) - start - 1);
+}
+
+/// Empty when the label is what base and toolchain give; else why not, or why nobody can say.
+std::string check_identity(const ImageContext& context, const images::Available& image,
+                           bool& wrong) {
+  const images::ImageEntry* entry = context.table.find(image.minor);
+  if (entry != nullptr && image.identity == entry->registry.digest)
+    return {};  // The engine checked it.
+  if (entry == nullptr || entry->go != image.go_version) {
+    return "the table has another toolchain for go " + image.minor;
+  }
+  const auto base = kept_base(context.place, image.has_cc);
+  if (!base) return "the base archive it was made of is not on this machine";
+  if (images::assembled_identity(base->digest, entry->toolchain.h1) == image.identity) return {};
+  wrong = true;
+  return "base and toolchain of this machine give another identity";
+}
+
+}  // namespace
+
+ExitCode image_verify(ImageContext& context) {
+  const auto present = co_await present_images(context);
+  if (!present) co_return present.error();
+  const auto& wanted = context.request.versions;
+  nlohmann::json rows = nlohmann::json::array();
+  bool all_right = true;
+  for (const images::Available& image : *present) {
+    const bool named = wanted.empty() || std::ranges::find(wanted, image.minor) != wanted.end() ||
+                       std::ranges::find(wanted, image.go_version) != wanted.end();
+    if (!named) continue;
+    bool wrong = false;
+    std::string remark = check_identity(context, image, wrong);
+    const auto inside = co_await version_inside(*context.client, image.engine_id);
+    if (!inside || *inside != "go" + image.go_version) {
+      wrong = true;
+      remark = inside ? "the toolchain inside is " + *inside : inside.error().text();
+    }
+    all_right = all_right && !wrong;
+    rows.push_back({{"go", image.go_version},
+                    {"variant", image.has_cc ? "cc" : "nocc"},
+                    {"identity", image.identity},
+                    {"ok", !wrong},
+                    {"remark", remark}});
+  }
+  if (rows.empty()) {
+    co_return Error{.code = Errc::image_missing,
+                    .what = "the engine holds no toolchain image",
+                    .detail = {},
+                    .hint = "cupel image build 1.26, or cupel image pull 1.26"};
+  }
+  if (context.request.json) {
+    *context.out << rows.dump(1) << "\n";
+    co_return all_right ? 0 : 1;
+  }
+  for (const auto& row : rows) {
+    const std::string remark = row["remark"].get<std::string>();
+    *context.out << (row["ok"].get<bool>() ? "ok    " : "WRONG ") << "go "
+                 << row["go"].get<std::string>() << " " << row["variant"].get<std::string>() << " "
+                 << row["identity"].get<std::string>()
+                 << (remark.empty() ? "" : "  (" + remark + ")") << "\n";
+  }
+  co_return all_right ? 0 : 1;
+}
+
+}  // namespace cupel::cli
