@@ -229,6 +229,21 @@ CheckLog as_check_log(AcquireLog log) {
   return check;
 }
 
+/// A vendored unit acquires nothing: its snapshot is all that it needs, with an empty module cache.
+std::optional<UnitWorkspace> vendored_workspace(Workspaces& workspaces, const SourceWorkspace& source,
+                                                const UnitInfo& unit) {
+  auto directory = workspaces.new_directory("modcache");
+  if (!directory) return std::nullopt;
+  std::error_code ec;
+  std::filesystem::permissions(*directory, std::filesystem::perms(0755), ec);
+  UnitWorkspace workspace;
+  workspace.source = source.snapshot;
+  workspace.modcache = *directory;
+  workspace.facts.tree = source.facts.tree;
+  workspace.unit = unit;
+  return workspace;
+}
+
 /// A build cache of a custom check's own, noted for removal.
 asio::awaitable<Result<std::string>> another_cache(BuildCaches* caches, std::string image,
                                                    BuildCache mode,
@@ -244,7 +259,7 @@ asio::awaitable<Result<std::string>> another_cache(BuildCaches* caches, std::str
 const images::Available* newest(const std::vector<images::Available>& all) {
   return all.empty() ? nullptr : &*std::ranges::max_element(all, [](const auto& a, const auto& b) {
     const auto key = [](const images::Available& image) {
-      return std::pair(images::parse_go_version(image.go_version), image.has_cc);
+      return std::pair(images::GoVersion::parse(image.go_version), image.has_cc);
     };
     return key(a) < key(b);
   });
@@ -338,7 +353,8 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
   const TaskSpec& spec = attempt->lease.spec;
   TaskResult result = answer(*attempt, Outcome::inconclusive, Reason::none, {});
   const auto source = parts_.workspaces.find_source(spec.repository, work.commit);
-  const auto unit = parts_.workspaces.find_unit(spec.repository, work.commit, spec.unit);
+  auto unit = parts_.workspaces.find_unit(spec.repository, work.commit, spec.unit);
+  if (source && !unit && work.unit.vendored) unit = vendored_workspace(parts_.workspaces, *source, work.unit);
   if (!source || !unit) {
     result.ending = Ending::lost_workspace;
     result.reason = Reason::engine;
@@ -395,6 +411,7 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
 
   co_await discard(image.engine_id, cache->directory);
   for (const std::string& directory : *extra_caches) co_await discard(image.engine_id, directory);
+  if (work.unit.vendored) (void)fs::remove_tree(unit->modcache);
 
   Judgement& judgement = validated.judgement;
   result.checks = std::move(judgement.checks);

@@ -11,6 +11,7 @@
 #include "worker/fs/workspaces.hpp"
 #include "worker/run/build_cache.hpp"
 #include "worker/run/run_executor.hpp"
+#include "worker/validate/validate.hpp"
 #include "worker/zmq/bulk_link.hpp"
 
 #include <boost/asio/awaitable.hpp>
