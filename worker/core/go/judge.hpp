@@ -37,6 +37,15 @@ struct JudgeContext {
   bool cgo_available = true;  ///< The image has a C compiler, so CGO_ENABLED is 1.
 };
 
+/// A package whose test binary ended before its tests had: what its files declare and the stream never
+/// named did not run.
+struct CutShort {
+  std::string package;
+  std::string dir;                 ///< Below the snapshot's root.
+  std::vector<std::string> files;  ///< Its test files, names only.
+  std::vector<std::string> seen;   ///< Top-level tests that the stream named.
+};
+
 struct Judgement {
   std::vector<CheckRecord> checks;   ///< In the order of the runs.
   std::vector<Finding> findings;     ///< At most kFindingsPerResultMax, conclusive ones first.
@@ -44,6 +53,7 @@ struct Judgement {
   Outcome outcome = Outcome::inconclusive;
   Reason reason = Reason::none;
   std::string message;               ///< One line: the first cause. Empty for a pass.
+  std::vector<CutShort> cut_short;   ///< For note_tests_not_run().
   std::vector<std::string> notes;    ///< For the evidence: failed post-run calls and the like.
   /// An engine or host failed in one of the runs: the outcome is inconclusive:engine, and the caller
   /// decides whether the attempt counts as interrupted.
@@ -56,5 +66,10 @@ struct Judgement {
 /// inconclusive, whatever it holds. Anything else is inconclusive with the strongest reason that
 /// applies, or refused where the manifests can't be used.
 [[nodiscard]] Judgement judge(const JudgeContext& context, std::span<const CheckRun> runs);
+
+/// Adds a note "not_run" for every test that the sources of a package declare and that was not named in
+/// the stream. `sources` are the contents of CutShort::files.
+void note_tests_not_run(Judgement& judgement, const CutShort& package, const UnitInfo& unit,
+                        std::span<const std::string> sources);
 
 }  // namespace cupel::worker

@@ -1,0 +1,470 @@
+// go test -json: the rules P5 to P19.
+#include <algorithm>
+#include <set>
+
+#include "common/core/limits.hpp"
+#include "worker/core/go/assess.hpp"
+#include "worker/core/go/command_error.hpp"
+#include "worker/core/go/keys.hpp"
+#include "worker/core/go/text.hpp"
+
+namespace cupel::worker::go {
+namespace {
+
+constexpr std::size_t kNamesInNote = 20;
+
+bool is_benchmark(const TestRecord& test) { return test.name.starts_with("Benchmark"); }
+
+class TestAssessor {
+ public:
+  explicit TestAssessor(const Surroundings& around)
+      : around_(around),
+        stream_(read_test_stream(around.report.out.bytes)),
+        text_(read_build_text(around.report.err.bytes, false)),
+        findings_(around, out_) {}
+
+  Assessment run() {
+    for (const PackageRecord& package : stream_.packages) {
+      if (around_.list_usable && around_.list.find(package.name) == nullptr) {
+        findings_.note(package.name, "unknown_package_in_stream: go list does not know it");
+        continue;
+      }
+      one(package);
+    }
+    unreferenced_builds();
+    listed_without_events();
+    complaints();
+    stream_notes();
+    return std::move(out_);
+  }
+
+ private:
+  // ---- one package ----------------------------------------------------------------------------
+
+  void one(const PackageRecord& package) {
+    ++out_.packages;
+    for (const TestRecord& test : package.tests) {
+      if (test.ends() > 0) ++out_.tests;
+    }
+    oddities(package);
+    if (package.ends() == 0) {
+      unfinished(package);
+    } else if (!package.failed()) {
+      passed(package);
+    } else if (package.says_setup_failed || package.says_build_failed ||
+               !package.failed_build.empty()) {
+      broken(package);
+    } else {
+      failed(package);
+    }
+  }
+
+  void oddities(const PackageRecord& package) {
+    if (package.ends() > 1) findings_.note(package.name, "several_package_ends: more than one end event");
+    if (package.cached) findings_.note(package.name, "cached_result: the result is a replay (cached)");
+    for (const TestRecord& test : package.tests) {
+      if (test.ends() > test.runs) {
+        findings_.note(package.name, "end_without_run: more end events than runs", test.name);
+      }
+    }
+  }
+
+  static std::vector<const TestRecord*> running(const PackageRecord& package, bool paused) {
+    // Leaves only: a parent runs as long as one of its subtests does.
+    std::set<std::string_view> parents;
+    for (const TestRecord& test : package.tests) {
+      if (test.running) each_parent(test.name, [&](std::string_view p) { parents.insert(p); });
+    }
+    std::vector<const TestRecord*> leaves;
+    for (const TestRecord& test : package.tests) {
+      if (test.running && test.paused == paused && !is_benchmark(test) &&
+          !parents.contains(test.name)) {
+        leaves.push_back(&test);
+      }
+    }
+    return leaves;
+  }
+
+  template <typename Function>
+  static void each_parent(std::string_view name, Function&& function) {
+    for (auto slash = name.rfind('/'); slash != std::string_view::npos && slash > 0;
+         slash = name.rfind('/', slash - 1)) {
+      function(name.substr(0, slash));
+    }
+  }
+
+  /// Reports the failed tests; true when there is one.
+  bool failed_tests(const PackageRecord& package, bool ended) {
+    std::set<std::string_view> derived;
+    bool any = false;
+    for (const TestRecord& test : package.tests) {
+      if (!test.failed()) continue;
+      any = true;
+      each_parent(test.name, [&](std::string_view parent) { derived.insert(parent); });
+    }
+    for (const TestRecord& test : package.tests) {
+      if (!test.failed()) continue;
+      std::string message = test.output.message(kMessageBytesMax);
+      if (derived.contains(test.name)) {
+        findings_.add(FindingKind::test_failure_derived, package.name, test.name, std::move(message));
+      } else if (!resource(package.name, test.name, test.output, message)) {
+        findings_.add(FindingKind::test_failure, package.name, test.name, std::move(message), ended);
+      }
+    }
+    return any;
+  }
+
+  /// A failure that the sandbox's limits made.
+  bool resource(std::string_view package, std::string_view test, const Output& output,
+                const std::string& message) {
+    if (output.no_space) {
+      findings_.obstacle(FindingKind::resource_limit, Reason::resource_disk, package, test, message);
+    } else if (output.no_processes) {
+      findings_.obstacle(FindingKind::resource_limit, Reason::resource_pids, package, test, message);
+    } else if (output.no_exec) {
+      findings_.obstacle(FindingKind::environment, Reason::sandbox_noexec_tmp, package, test, message);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void passed(const PackageRecord& package) {
+    if (failed_tests(package, true)) {
+      findings_.note(package.name,
+                     "package_pass_with_failed_test: the package says pass though a test failed");
+    }
+    for (const bool paused : {false, true}) {
+      for (const TestRecord* test : running(package, paused)) {
+        findings_.add(FindingKind::test_unfinished, package.name, test->name,
+                      message_or(*test, "the test ran and never ended"));
+        findings_.apply(Reason::incomplete_stream);
+        ++out_.tests_not_run;
+      }
+    }
+    zero_tests(package);
+  }
+
+  void zero_tests(const PackageRecord& package) {
+    std::uint32_t executed = 0;
+    std::uint32_t leaves_not_skipped = 0;
+    std::set<std::string_view> parents;
+    for (const TestRecord& test : package.tests) {
+      each_parent(test.name, [&](std::string_view parent) { parents.insert(parent); });
+    }
+    for (const TestRecord& test : package.tests) {
+      if (test.runs > 0 || test.ends() > 0) ++executed;
+      const bool skipped = test.skips > 0 && test.passes + test.fails == 0;
+      if (!parents.contains(test.name) && !skipped) ++leaves_not_skipped;
+    }
+    if (executed == 0 && package.passes > 0) {
+      findings_.note(package.name, "zero_tests_executed: the package passes without running a test");
+    } else if (executed > 0 && leaves_not_skipped == 0) {
+      findings_.note(package.name, "all_skipped: every test of the package was skipped");
+    }
+  }
+
+  void unfinished(const PackageRecord& package, std::string_view why = {}) {
+    failed_tests(package, false);
+    if (why.empty()) {
+      why = package.started ? "the package started and has no end" : "the package has no end";
+    }
+    findings_.add(FindingKind::package_unfinished, package.name, {}, std::string(why));
+    findings_.apply(Reason::incomplete_stream);
+    for (const bool paused : {false, true}) {
+      for (const TestRecord* test : running(package, paused)) {
+        findings_.add(FindingKind::test_unfinished, package.name, test->name,
+                      message_or(*test, "the test ran and never ended"));
+        ++out_.tests_not_run;
+      }
+    }
+    cut_short(package);
+  }
+
+  void failed(const PackageRecord& package) {
+    const std::vector<const TestRecord*> open = running(package, false);
+    const bool timed_out = seen(package, &Output::timed_out);
+    const bool killed = seen(package, &Output::killed);
+    // The end that our own limit made says nothing about the tests.
+    if (around_.hit_limit() && !timed_out && !open.empty()) {
+      unfinished(package, "the check limit ended the package");
+      return;
+    }
+    const bool explicit_failure = failed_tests(package, true);
+    const std::string own = package.output.message(kMessageBytesMax);
+    if (killed && around_.out_of_memory()) {
+      findings_.obstacle(FindingKind::resource_limit, Reason::resource_memory, package.name, {},
+                         "signal: killed (the memory limit was hit)");
+      not_run(package, open, "aborted");
+    } else if (timed_out) {
+      timeout(package, open);
+    } else if (seen(package, &Output::io_incomplete)) {
+      findings_.add(FindingKind::io_incomplete, package.name, {}, own);
+    } else if (resource(package.name, {}, package.output, own)) {
+      not_run(package, open, "aborted");
+    } else if (explicit_failure) {
+      not_run(package, open, "aborted");
+    } else {
+      without_failed_test(package, open, own);
+    }
+    not_run(package, running(package, true), "not_run");
+    if (!open.empty() || seen(package, &Output::panicked) || (!explicit_failure && !killed)) {
+      cut_short(package);
+    }
+  }
+
+  /// Rule P12, and P10a for the only test that can have been the cause.
+  void without_failed_test(const PackageRecord& package,
+                           const std::vector<const TestRecord*>& open, const std::string& own) {
+    std::string message = own;
+    for (const TestRecord* test : open) {
+      if (!message.empty()) break;
+      message = test->output.message(kMessageBytesMax);
+    }
+    findings_.add(FindingKind::package_failure, package.name, {}, std::move(message));
+    if (open.size() != 1) {
+      not_run(package, open, "aborted");
+      return;
+    }
+    std::string said = message_or(*open.front(), "");
+    if (!resource(package.name, open.front()->name, open.front()->output, said)) {
+      findings_.add(FindingKind::test_failure, package.name, open.front()->name, std::move(said));
+      out_.findings.back().inferred = true;
+    }
+  }
+
+  void timeout(const PackageRecord& package, const std::vector<const TestRecord*>& open) {
+    std::string text = package.output.timed_out ? package.output.message(kMessageBytesMax) : "";
+    for (const TestRecord& test : package.tests) {
+      if (text.empty() && test.output.timed_out) text = test.output.message(kMessageBytesMax);
+    }
+    if (open.empty()) {
+      findings_.add(FindingKind::test_timeout, package.name, {}, text);
+      return;
+    }
+    for (const TestRecord* test : open) {
+      findings_.add(FindingKind::test_timeout, package.name, test->name,
+                    test->output.timed_out ? test->output.message(kMessageBytesMax) : text);
+    }
+  }
+
+  void not_run(const PackageRecord& package, const std::vector<const TestRecord*>& tests,
+               std::string_view word) {
+    for (const TestRecord* test : tests) {
+      findings_.note(package.name, std::string(word) + ": the package ended first", test->name);
+      ++out_.tests_not_run;
+    }
+  }
+
+  void cut_short(const PackageRecord& package) {
+    const ListedPackage* listed = around_.list.find(package.name);
+    if (listed == nullptr || listed->test_files.empty()) return;
+    CutShort cut{.package = package.name,
+                 .dir = around_.dir_of(package.name),
+                 .files = listed->test_files,
+                 .seen = {}};
+    for (const TestRecord& test : package.tests) {
+      if (test.name.find('/') == std::string::npos) cut.seen.push_back(test.name);
+    }
+    out_.cut_short.push_back(std::move(cut));
+  }
+
+  static bool seen(const PackageRecord& package, bool Output::* flag) {
+    return package.output.*flag ||
+           std::ranges::any_of(package.tests, [&](const TestRecord& test) { return test.output.*flag; });
+  }
+
+  static std::string message_or(const TestRecord& test, std::string_view fallback) {
+    std::string message = test.output.message(kMessageBytesMax);
+    return message.empty() ? std::string(fallback) : message;
+  }
+
+  // ---- builds -----------------------------------------------------------------------------------
+
+  std::string canonical(std::string_view import_path) const {
+    // A package may really be called "x.test".
+    if (around_.list.find(import_path) != nullptr) return std::string(import_path);
+    return canonical_package(import_path);
+  }
+
+  void broken(const PackageRecord& package) {
+    failed_tests(package, true);
+    const std::string culprit =
+        package.failed_build.empty() ? std::string{} : canonical(package.failed_build);
+    if (!package.failed_build.empty()) referenced_.insert(package.failed_build);
+    const BuildRecord* build = stream_.build(package.failed_build);
+    if (package.says_setup_failed) {
+      std::string message = build != nullptr ? section_for(*build, package.name) : std::string{};
+      if (message.empty()) message = stderr_text(package.name);
+      if (message.empty()) message = "[setup failed]";
+      findings_.broken_package(FindingKind::setup_failure, package.name, std::move(message),
+                               package.failed_build);
+    } else if (build == nullptr && package.failed_build.empty()) {
+      broken_by_text(package);
+    } else if (culprit == package.name) {
+      own_build_failure(package.name, build);
+    } else {
+      findings_.dependent(package.name, culprit);
+      culprits_.insert(culprit);
+      blamed_builds_.insert(package.failed_build);
+    }
+  }
+
+  void own_build_failure(const std::string& package, const BuildRecord* build) {
+    reported_.insert(package);
+    std::string message;
+    if (build != nullptr) {
+      for (const BuildSection& section : build->sections) {
+        message += section.text;
+        if (section.vet) vet_inside_test(package, section);
+      }
+    }
+    message = clean(message, kMessageBytesMax);
+    while (message.ends_with('\n')) message.pop_back();
+    if (message.empty()) message = "[build failed]";
+    findings_.broken_package(FindingKind::build_failure, package, std::move(message));
+  }
+
+  /// Up to Go 1.23 the reason is text on stderr.
+  void broken_by_text(const PackageRecord& package) {
+    const auto about = [&](const ListedPackage& listed) {
+      return !stderr_text(listed.import_path).empty();
+    };
+    std::string message = stderr_text(package.name);
+    if (!message.empty()) {
+      findings_.broken_package(FindingKind::build_failure, package.name, std::move(message));
+      reported_.insert(package.name);
+    } else if (const auto* culprit = around_.list.nearest_import(package.name, about)) {
+      findings_.dependent(package.name, culprit->import_path);
+      culprits_.insert(culprit->import_path);
+    } else {
+      findings_.broken_package(FindingKind::build_failure, package.name, "[build failed]");
+      reported_.insert(package.name);
+    }
+  }
+
+  std::string stderr_text(std::string_view package) const {
+    std::string text;
+    for (const TextProblem& problem : text_.problems) {
+      if (problem.kind == TextProblem::Kind::command) continue;
+      if (canonical(problem.package) != package) continue;
+      if (!text.empty()) text += '\n';
+      text += problem.message;
+    }
+    return std::string(cut(text, kMessageBytesMax));
+  }
+
+  static std::string section_for(const BuildRecord& build, std::string_view package) {
+    std::string own;
+    std::string all;
+    for (const BuildSection& section : build.sections) {
+      all += section.text;
+      if (canonical_package(section.package) == package) own += section.text;
+    }
+    std::string message = clean(own.empty() ? all : own, kMessageBytesMax);
+    while (message.ends_with('\n')) message.pop_back();
+    return message;
+  }
+
+  /// Rule B3: vet's findings are findings of vet, whichever command ran it; the judge drops those that
+  /// the vet check has as well.
+  void vet_inside_test(const std::string& package, const BuildSection& section) {
+    for (const std::string_view line : lines_of(section.text)) {
+      if (line.starts_with("vet: ")) continue;
+      const Position position = split_position(line);
+      if (position.line == 0) continue;
+      findings_.add(FindingKind::vet, package, {}, clean(position.rest, kMessageBytesMax));
+      Finding& finding = out_.findings.back();
+      finding.file = source_path(position.file, around_.context.unit.dir);
+      finding.line = position.line;
+      finding.column = position.column;
+      identify(finding, around_.context.unit);
+    }
+  }
+
+  /// Failed builds that no package names as its own: of dependencies, and where the stream broke off.
+  void unreferenced_builds() {
+    for (const BuildRecord& build : stream_.builds) {
+      if (!build.failed) continue;
+      const bool blamed = blamed_builds_.contains(build.import_path);
+      if (referenced_.contains(build.import_path) && !blamed) continue;
+      const std::string package = canonical(build.import_path);
+      if (!reported_.contains(package)) own_build_failure(package, &build);
+    }
+    for (const std::string& culprit : culprits_) {
+      if (reported_.contains(culprit) || stream_.package(culprit) != nullptr) continue;
+      std::string message = stderr_text(culprit);
+      if (message.empty()) message = "[build failed]";
+      reported_.insert(culprit);
+      findings_.broken_package(FindingKind::build_failure, culprit, std::move(message));
+    }
+  }
+
+  // ---- the whole stream -------------------------------------------------------------------------
+
+  void listed_without_events() {
+    if (!around_.list_usable) return;
+    std::string names;
+    std::size_t missing = 0;
+    for (const ListedPackage& listed : around_.list.packages) {
+      if (listed.dep_only || stream_.package(listed.import_path) != nullptr) continue;
+      if (listed.uses_cgo && !around_.context.cgo_available) {
+        findings_.obstacle(FindingKind::environment, Reason::cgo_unavailable, listed.import_path, {},
+                           "its Go files need cgo, and the image has no C compiler");
+        continue;
+      }
+      std::string said = stderr_text(listed.import_path);
+      if (!said.empty()) {
+        findings_.broken_package(FindingKind::setup_failure, listed.import_path, std::move(said));
+        continue;
+      }
+      if (++missing <= kNamesInNote) names += (names.empty() ? "" : ", ") + listed.import_path;
+    }
+    if (missing == 0) return;
+    findings_.note({}, "packages_not_run: " + std::to_string(missing) + " listed packages have no event: " +
+                           names + (missing > kNamesInNote ? ", ..." : ""));
+    findings_.apply(Reason::incomplete_stream);
+  }
+
+  void complaints() {
+    for (const TextProblem& problem : text_.problems) {
+      if (problem.kind == TextProblem::Kind::command) findings_.command_problem(problem.message);
+    }
+    if (text_.no_packages) {
+      findings_.note({}, text_.no_packages_line);
+      findings_.apply(Reason::no_packages);
+    }
+  }
+
+  void stream_notes() {
+    if (stream_.non_json_lines > 0) {
+      findings_.note({}, "non_json_lines: " + std::to_string(stream_.non_json_lines) +
+                             ", the first: " + stream_.first_non_json);
+    }
+    if (stream_.too_much) findings_.apply(Reason::parse_failed);
+    if (stream_.cut_last_line) findings_.apply(Reason::incomplete_stream);
+    bool executed = false;
+    for (const PackageRecord& package : stream_.packages) {
+      executed = executed || !package.tests.empty() || package.failed();
+    }
+    if (!executed && !stream_.packages.empty()) {
+      findings_.note({}, "zero_tests_executed: no package of the unit ran a test");
+    }
+  }
+
+  const Surroundings& around_;
+  TestStream stream_;
+  BuildText text_;
+  Assessment out_;
+  Findings findings_;
+  std::set<std::string> referenced_;     ///< Builds that a package's end names.
+  std::set<std::string> blamed_builds_;  ///< Those named only by dependents.
+  std::set<std::string> reported_;       ///< Packages that have their build failure.
+  std::set<std::string> culprits_;
+};
+
+}  // namespace
+
+Assessment assess_test(const Surroundings& around) { return TestAssessor(around).run(); }
+
+}  // namespace cupel::worker::go

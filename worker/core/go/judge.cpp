@@ -1,0 +1,359 @@
+#include "worker/core/go/judge.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "common/core/limits.hpp"
+#include "worker/core/go/assess.hpp"
+#include "worker/core/go/keys.hpp"
+#include "worker/core/go/proof.hpp"
+#include "worker/core/go/text.hpp"
+
+namespace cupel::worker {
+namespace {
+
+using go::Assessment;
+using go::Surroundings;
+
+std::string_view first_line(std::string_view text) {
+  text = go::trim(text);
+  return text.substr(0, text.find('\n'));
+}
+
+bool is_build_family(FindingKind kind) {
+  return kind == FindingKind::build_failure || kind == FindingKind::build_failure_dependent ||
+         kind == FindingKind::setup_failure;
+}
+
+bool asks_json(const CheckRun& run) {
+  return std::ranges::find(run.command, "-json") != run.command.end();
+}
+
+struct Judged {
+  const CheckRun* run = nullptr;
+  Assessment said;
+  Reason doubt = Reason::none;
+};
+
+Assessment assess(const CheckRun& run, const Surroundings& around) {
+  if (run.report.error || !run.report.started) return {};
+  switch (run.check) {
+    case CheckKind::list: return go::assess_list(around);
+    case CheckKind::build: return go::assess_build(around);
+    case CheckKind::vet: return go::assess_vet(around, asks_json(run));
+    case CheckKind::test: return go::assess_test(around);
+    case CheckKind::scan:
+    case CheckKind::custom: return go::assess_custom(around, run.name);
+  }
+  return {};
+}
+
+// ---- one check ----------------------------------------------------------------------------------
+
+CheckRecord record_of(const Judged& judged, bool list_usable) {
+  const CheckRun& run = *judged.run;
+  const RunReport& report = run.report;
+  CheckRecord record;
+  record.check = run.check;
+  record.name = run.name;
+  record.command = run.command;
+  record.exit_code = report.exit_code;
+  record.truncated = report.out.truncated || report.err.truncated;
+  record.duration_us = static_cast<std::uint64_t>(std::max<std::int64_t>(
+      0, std::chrono::duration_cast<std::chrono::microseconds>(report.wall).count()));
+  record.packages = judged.said.packages;
+  record.tests = judged.said.tests;
+  record.tests_not_run = judged.said.tests_not_run;
+
+  const Reason said = judged.said.reason;
+  if (report.ended_by == EndedBy::cancelled && !report.error) {
+    record.outcome = Outcome::cancelled;
+  } else if (judged.doubt != Reason::none) {
+    record.outcome = Outcome::inconclusive;
+    record.reason = class_of(said) == Outcome::refused ? judged.doubt
+                                                       : stronger_reason(judged.doubt, said);
+  } else if (class_of(said) == Outcome::refused) {
+    record.outcome = Outcome::refused;
+    record.reason = said;
+  } else if (judged.said.failing) {
+    record.outcome = Outcome::failing;
+  } else if (said != Reason::none) {
+    record.reason = said;
+  } else if (report.exit_code != 0) {
+    record.reason = Reason::unexplained_exit;
+  } else if (run.check == CheckKind::test && !list_usable) {
+    record.reason = Reason::incomplete_stream;  // Nothing says which packages had to end.
+  } else {
+    record.outcome = Outcome::passing;
+  }
+  return record;
+}
+
+// ---- findings of all checks together ----------------------------------------------------------
+
+class Merger {
+ public:
+  void add(Finding finding) {
+    if (absorbed(finding)) return;
+    keys_.insert(finding.key);
+    kept_.push_back(std::move(finding));
+  }
+
+  [[nodiscard]] bool has(const std::string& key) const { return keys_.contains(key); }
+  std::vector<Finding> finish() { return std::move(kept_); }
+
+ private:
+  [[nodiscard]] bool absorbed(const Finding& finding) const {
+    if (keys_.contains(finding.key)) return true;
+    if (finding.kind == FindingKind::vet && finding.analyzer.empty()) {
+      // Inside go test vet doesn't name its analyzer (rule B3).
+      const std::string text = go::normalise(finding.message);
+      return std::ranges::any_of(kept_, [&](const Finding& other) {
+        return other.kind == FindingKind::vet && other.package == finding.package &&
+               other.file == finding.file && go::normalise(other.message) == text;
+      });
+    }
+    if (!is_build_family(finding.kind)) return false;
+    // The package of a load error is not always said; go test has told it then.
+    const go::Position position = go::split_position(first_line(finding.message));
+    if (position.rest.empty()) return false;
+    return std::ranges::any_of(kept_, [&](const Finding& other) {
+      const bool known = is_build_family(other.kind) || other.kind == FindingKind::environment ||
+                         other.kind == FindingKind::resource_limit;
+      return known && (finding.package.empty() || finding.kind == FindingKind::setup_failure) &&
+             other.message.find(position.rest) != std::string::npos;
+    });
+  }
+
+  std::set<std::string> keys_;
+  std::vector<Finding> kept_;
+};
+
+/// Which check's word on the same problem is kept: go test knows most about packages, vet names its
+/// analyzers.
+std::vector<Finding> merged(std::vector<Judged>& all) {
+  Merger merger;
+  const auto take = [&](CheckKind check, auto wanted) {
+    for (Judged& judged : all) {
+      if (judged.run->check != check) continue;
+      for (Finding& finding : judged.said.findings) {
+        if (wanted(finding)) merger.add(std::move(finding));
+      }
+    }
+  };
+  const auto is_vet = [](const Finding& finding) { return finding.kind == FindingKind::vet; };
+  const auto any = [](const Finding&) { return true; };
+  take(CheckKind::test, [&](const Finding& finding) { return !is_vet(finding); });
+  take(CheckKind::vet, any);
+  // A moved-from finding has an empty key; those were taken above.
+  take(CheckKind::test, [&](const Finding& finding) { return is_vet(finding) && !finding.key.empty(); });
+  take(CheckKind::build, any);
+  take(CheckKind::list, any);
+  take(CheckKind::scan, any);
+  take(CheckKind::custom, any);
+  return merger.finish();
+}
+
+int weight(const Finding& finding) {
+  if (is_conclusive(finding.kind)) return finding.environment.empty() ? 0 : 1;
+  switch (finding.kind) {
+    case FindingKind::note: return 5;
+    case FindingKind::test_failure_derived:
+    case FindingKind::build_failure_dependent: return 4;
+    default: return 2;
+  }
+}
+
+void arrange(Judgement& judgement) {
+  const auto rank = [](const Finding& finding) {
+    return std::tuple(weight(finding), std::string_view(finding.package),
+                      std::string_view(finding.test), std::string_view(finding.file), finding.line,
+                      finding.column, std::string_view(finding.key),
+                      std::string_view(finding.message));
+  };
+  std::ranges::sort(judgement.findings, [&](const Finding& a, const Finding& b) {
+    return rank(a) < rank(b);
+  });
+  if (judgement.findings.size() > kFindingsPerResultMax) {
+    judgement.findings.resize(kFindingsPerResultMax);
+    judgement.findings_truncated = true;
+  }
+}
+
+// ---- notes -------------------------------------------------------------------------------------
+
+void add_note(Judgement& judgement, const UnitInfo& unit, CheckKind check, std::string message) {
+  Finding finding;
+  finding.kind = FindingKind::note;
+  finding.check = check;
+  finding.message = std::move(message);
+  go::identify(finding, unit);
+  for (const Finding& other : judgement.findings) {
+    if (other.key == finding.key) return;
+  }
+  judgement.findings.push_back(std::move(finding));
+}
+
+void run_notes(Judgement& judgement, const UnitInfo& unit, const Judged& judged) {
+  const RunReport& report = judged.run->report;
+  const std::string check(name(judged.run->check));
+  for (const std::string& note : report.notes) judgement.notes.push_back(check + ": " + note);
+  if (report.error || report.ended_by == EndedBy::cancelled) return;
+  if (judged.doubt != Reason::none) {
+    add_note(judgement, unit, judged.run->check,
+             std::string(name(judged.doubt)) + ": " + check + ": " +
+                 go::doubt_text(judged.doubt, report));
+  } else if (report.oom_kills > 0 || report.engine_oom_killed) {
+    add_note(judgement, unit, judged.run->check,
+             "oom_kill: a process of " + check + " was killed for its memory");
+  }
+  if (report.leftover_processes) {
+    add_note(judgement, unit, judged.run->check,
+             "leftover_processes: " + check + " left processes behind, which were killed");
+  }
+}
+
+void snapshot_notes(Judgement& judgement, const JudgeContext& context) {
+  const auto listed = [&](std::string_view word, const std::vector<std::string>& paths) {
+    if (paths.empty()) return;
+    std::string message(word);
+    message += ": ";
+    for (std::size_t i = 0; i < std::min<std::size_t>(paths.size(), 20); ++i) {
+      if (i > 0) message += ", ";
+      message += go::clean_name(paths[i]);
+    }
+    if (paths.size() > 20) message += ", and " + std::to_string(paths.size() - 20) + " more";
+    add_note(judgement, context.unit, CheckKind::list, std::move(message));
+  };
+  listed("symlink_escapes_tree", context.notes.escaping_links);
+  listed("submodule_not_fetched", context.notes.submodules);
+  listed("lfs_pointer", context.notes.lfs_pointers);
+}
+
+/// What a limit ended without any line that names the victim still gets its finding.
+void limit_findings(Judgement& judgement, const UnitInfo& unit, const std::vector<Judged>& all) {
+  for (const Judged& judged : all) {
+    const Reason reason = judged.doubt;
+    if (reason != Reason::resource_memory && reason != Reason::resource_disk &&
+        reason != Reason::resource_pids) {
+      continue;
+    }
+    const bool told = std::ranges::any_of(judgement.findings, [&](const Finding& finding) {
+      return finding.kind == FindingKind::resource_limit && finding.check == judged.run->check;
+    });
+    if (told) continue;
+    Finding finding;
+    finding.kind = FindingKind::resource_limit;
+    finding.check = judged.run->check;
+    finding.message = go::doubt_text(reason, judged.run->report);
+    go::identify(finding, unit);
+    judgement.findings.push_back(std::move(finding));
+  }
+}
+
+// ---- all checks ---------------------------------------------------------------------------------
+
+void conclude(Judgement& judgement) {
+  const auto first = [&](Outcome outcome) {
+    return std::ranges::find(judgement.checks, outcome, &CheckRecord::outcome);
+  };
+  const auto none = judgement.checks.end();
+  if (judgement.fleet_error) {
+    judgement.outcome = Outcome::inconclusive;
+    judgement.reason = judgement.fleet_error->code == Errc::image_missing ? Reason::image_missing
+                                                                          : Reason::engine;
+  } else if (first(Outcome::cancelled) != none) {
+    judgement.outcome = Outcome::cancelled;
+  } else if (const auto refused = first(Outcome::refused); refused != none) {
+    judgement.outcome = Outcome::refused;
+    judgement.reason = refused->reason;
+  } else if (first(Outcome::failing) != none) {
+    judgement.outcome = Outcome::failing;
+  } else if (first(Outcome::inconclusive) != none || judgement.checks.empty()) {
+    judgement.outcome = Outcome::inconclusive;
+    for (const CheckRecord& check : judgement.checks) {
+      judgement.reason = stronger_reason(judgement.reason, check.reason);
+    }
+    if (judgement.reason == Reason::none) judgement.reason = Reason::engine;  // Nothing ran.
+  } else {
+    judgement.outcome = Outcome::passing;
+  }
+}
+
+std::string headline(const Finding& finding) {
+  std::string text(name(finding.kind));
+  if (!finding.package.empty()) text += " " + finding.package;
+  if (!finding.test.empty()) text += " " + finding.test;
+  const std::string_view line = first_line(finding.message);
+  if (!line.empty()) text += ": " + std::string(line);
+  return text;
+}
+
+std::string message_of(const Judgement& judgement) {
+  if (judgement.fleet_error) return judgement.fleet_error->what;
+  if (judgement.outcome == Outcome::passing || judgement.outcome == Outcome::cancelled) return {};
+  std::size_t conclusive = 0;
+  for (const Finding& finding : judgement.findings) {
+    if (is_conclusive(finding.kind)) ++conclusive;
+  }
+  const bool failing = judgement.outcome == Outcome::failing;
+  std::string text = failing ? std::string{} : std::string(name(judgement.reason));
+  const auto cause = std::ranges::find_if(judgement.findings, [&](const Finding& finding) {
+    if (failing) return is_conclusive(finding.kind) || finding.kind == FindingKind::io_incomplete;
+    if (finding.kind == FindingKind::note) {
+      return finding.message.starts_with(name(judgement.reason));
+    }
+    return !is_conclusive(finding.kind) || finding.environment == name(judgement.reason);
+  });
+  if (cause != judgement.findings.end()) {
+    const bool note = cause->kind == FindingKind::note;
+    if (!text.empty()) text = note ? std::string{} : text + ": ";
+    text += note ? std::string(first_line(cause->message)) : headline(*cause);
+    if (failing && conclusive > 1) text += " (and " + std::to_string(conclusive - 1) + " more)";
+  }
+  return std::string(go::cut(text, kMessageBytesMax));
+}
+
+}  // namespace
+
+Judgement judge(const JudgeContext& context, std::span<const CheckRun> runs) {
+  Judgement judgement;
+  go::PackageList list;
+  bool list_usable = false;
+  for (const CheckRun& run : runs) {
+    if (run.check != CheckKind::list) continue;
+    list = go::read_package_list(run.report.out.bytes, context.unit.dir);
+    list_usable = list.complete && list.matched() > 0 && run.report.exit_code == 0 &&
+                  go::doubt_of(run.report) == Reason::none;
+    break;
+  }
+
+  std::vector<Judged> all;
+  for (const CheckRun& run : runs) {
+    const Surroundings around{.context = context,
+                              .list = list,
+                              .list_usable = list_usable,
+                              .check = run.check,
+                              .report = run.report};
+    all.push_back({.run = &run, .said = assess(run, around), .doubt = go::doubt_of(run.report)});
+    judgement.checks.push_back(record_of(all.back(), list_usable));
+    if (run.report.error && !judgement.fleet_error) judgement.fleet_error = run.report.error;
+    const bool filtered = !context.settings.test.run.empty() || !context.settings.test.skip.empty();
+    if (run.check == CheckKind::test && !filtered) {
+      judgement.cut_short = all.back().said.cut_short;
+    }
+  }
+  judgement.findings = merged(all);
+  limit_findings(judgement, context.unit, all);
+  for (const Judged& judged : all) run_notes(judgement, context.unit, judged);
+  snapshot_notes(judgement, context);
+  conclude(judgement);
+  arrange(judgement);
+  judgement.message = message_of(judgement);
+  return judgement;
+}
+
+}  // namespace cupel::worker
