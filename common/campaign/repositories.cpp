@@ -149,7 +149,7 @@ std::optional<std::string> source_key(Context& context, const Node& item, const 
   std::optional<std::string> found;
   for (const std::string_view key : kSources) {
     const Node* value = child_at(&item, key);
-    if (value == nullptr) continue;
+    if (value == nullptr || value->is_empty()) continue;
     if (found) {
       context.add(*value, Errc::bad_value,
                   at_path(path, "has both " + *found + " and " + std::string(key)),
