@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""What a fleet promises when parts of it die: the same verdicts, one accepted result a task, nothing left over."""
+
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import harness  # noqa: E402
+
+BIN = os.environ.get("CUPEL_BIN_DIR") or sys.exit("CUPEL_BIN_DIR names the directory of the built programs")
+
+
+def make_units(directory, passing, failing, slow=0, seconds=3):
+    paths = [harness.module(directory, f"pass{i}", harness.PASSING) for i in range(passing)]
+    paths += [harness.module(directory, f"fail{i}", harness.FAILING) for i in range(failing)]
+    paths += [harness.module(directory, f"slow{i}", harness.SLOW % seconds) for i in range(slow)]
+    return paths
+
+
+class FleetCase(unittest.TestCase):
+    def fleet(self, **kwargs):
+        fleet = harness.Fleet(BIN, **kwargs)
+        self.addCleanup(fleet.close)
+        return fleet
+
+    def expect(self, fleet, campaign, passing, failing, slow=0):
+        verdicts = fleet.verdicts(campaign)
+        wanted = {f"example.com/pass{i}": ("passing", "none") for i in range(passing)}
+        wanted |= {f"example.com/fail{i}": ("failing", "none") for i in range(failing)}
+        wanted |= {f"example.com/slow{i}": ("passing", "none") for i in range(slow)}
+        self.assertEqual(verdicts, wanted, fleet.tails())
+        for task, record in fleet.attempts(campaign).items():
+            accepted = [a for a in record["attempts"] if a["how"] == "finished"]
+            self.assertEqual(len(accepted), 1, f"{task}: {record['attempts']}")
+
+    def first_execute(self, fleet, events, worker=None):
+        for event in events:
+            if event["type"] == "task.started" and event.get("kind") == "execute":
+                if worker is None or event.get("worker") == worker:
+                    return event
+        self.fail("no execute task was started\n" + fleet.tails())
+
+
+class TwoWorkers(FleetCase):
+    def test_forty_units_keep_both_busy_and_neither_takes_the_others_containers(self):
+        fleet = self.fleet(workers=2, slots=1, worker_settings={"reap-period": "1s"})
+        paths = make_units(fleet.dir / "repositories", passing=34, failing=6)
+        started = time.monotonic()
+        campaign = fleet.submit(harness.campaign_of(paths))
+        by_worker = {}
+        for event in fleet.events(campaign, 900):
+            if event["type"] == "task.started" and event["kind"] == "execute":
+                by_worker[event["worker"]] = by_worker.get(event["worker"], 0) + 1
+        print(f"40 units in {time.monotonic() - started:.1f} s: {by_worker}", flush=True)
+        self.expect(fleet, campaign, 34, 6)
+        self.assertEqual(len(by_worker), 2, by_worker)
+        self.assertGreater(min(by_worker.values()), 8, by_worker)
+        for task, record in fleet.attempts(campaign).items():
+            self.assertEqual(len(record["attempts"]), 1, f"{task}: a container was taken away: {record['attempts']}")
+
+
+class Faults(FleetCase):
+    def campaign(self, fleet):
+        paths = make_units(fleet.dir / "repositories", passing=4, failing=2, slow=4)
+        campaign = fleet.submit(harness.campaign_of(paths))
+        return campaign, fleet.events(campaign, 600)
+
+    def finish(self, fleet, campaign, events):
+        for _ in events:
+            pass
+        self.expect(fleet, campaign, 4, 2, 4)
+
+    def test_worker_killed_and_restarted(self):
+        fleet = self.fleet(workers=2)
+        campaign, events = self.campaign(fleet)
+        victim = int(self.first_execute(fleet, events)["worker_name"][1:])
+        fleet.workers[victim - 1].kill()
+        fleet.start_worker(victim)
+        self.finish(fleet, campaign, events)
+
+    def test_worker_killed_and_left_dead_is_cleaned_up_by_the_other(self):
+        fleet = self.fleet(workers=2, worker_settings={"max-task": "60s", "reap-period": "2s", "reap-grace": "5s"},
+                           coordinator_settings={"holder-grace": "10s"})
+        campaign, events = self.campaign(fleet)
+        victim = int(self.first_execute(fleet, events)["worker_name"][1:])
+        fleet.workers[victim - 1].kill()
+        self.finish(fleet, campaign, events)
+        dead = fleet.worker_ids()[f"w{victim}"]
+        deadline = time.monotonic() + 120
+        while harness.containers(**{"cupel.worker": dead}):
+            self.assertLess(time.monotonic(), deadline, "the dead worker's containers were not reaped\n" + fleet.tails())
+            time.sleep(0.5)
+
+    def test_coordinator_killed_in_the_middle(self):
+        fleet = self.fleet(workers=2)
+        campaign, events = self.campaign(fleet)
+        self.first_execute(fleet, events)
+        fleet.coordinator.kill()
+        fleet.start_coordinator()
+        self.finish(fleet, campaign, events)
+
+    def test_network_cut_for_thirty_seconds(self):
+        fleet = self.fleet(workers=2)
+        campaign, events = self.campaign(fleet)
+        victim = int(self.first_execute(fleet, events)["worker_name"][1:])
+        fleet.hosts[victim - 1].cut()
+        time.sleep(30)  # the fault itself
+        fleet.hosts[victim - 1].mend()
+        self.finish(fleet, campaign, events)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

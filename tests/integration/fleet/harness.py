@@ -1,0 +1,361 @@
+"""A real fleet on one machine for tests: coordinator, workers in network namespaces of their own, one engine.
+
+Everything is started from the built programs, driven through the command line and the HTTP API, and judged
+from the outside. Needs root, iproute2, iptables and a running engine with a toolchain image.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.parse
+
+ENGINE_SOCKET = os.environ.get("CUPEL_TEST_ENGINE_SOCKET", "/var/run/docker.sock")
+
+
+class EngineApi(http.client.HTTPConnection):
+    """The engine's HTTP API over its unix socket."""
+
+    def __init__(self):
+        super().__init__("engine", timeout=30)
+
+    def connect(self):
+        import socket
+
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(ENGINE_SOCKET)
+
+
+def engine_get(path):
+    api = EngineApi()
+    with contextlib.closing(api):
+        api.request("GET", path)
+        answer = api.getresponse()
+        body = answer.read()
+        if answer.status != 200:
+            raise AssertionError(f"engine: {answer.status} {body[:200]!r}")
+        return json.loads(body)
+
+
+def containers(**labels):
+    """Containers in every state that carry the labels."""
+    wanted = [f"{key}={value}" if value is not None else key for key, value in labels.items()]
+    query = urllib.parse.urlencode({"all": "1", "filters": json.dumps({"label": wanted})})
+    return engine_get(f"/containers/json?{query}")
+
+
+def run(command, **kwargs):
+    """A command that must succeed; its output is shown when it does not."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=kwargs.pop("timeout", 120), **kwargs)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+class Host:
+    """A network namespace with one cable to the coordinator's side."""
+
+    def __init__(self, index):
+        self.name = f"cupel-t{os.getpid()}-{index}"
+        self.cable = f"cup{os.getpid() % 100000}{index}"
+        self.outside = f"10.213.{index}.1"
+        self.inside = f"10.213.{index}.2"
+        run(["ip", "netns", "add", self.name])
+        run(["ip", "link", "add", self.cable, "type", "veth", "peer", "name", "eth0", "netns", self.name])
+        run(["ip", "addr", "add", f"{self.outside}/30", "dev", self.cable])
+        run(["ip", "link", "set", self.cable, "up"])
+        self.run(["ip", "addr", "add", f"{self.inside}/30", "dev", "eth0"])
+        self.run(["ip", "link", "set", "eth0", "up"])
+        self.run(["ip", "link", "set", "lo", "up"])
+
+    def command(self, command):
+        return ["ip", "netns", "exec", self.name, *command]
+
+    def run(self, command):
+        return run(self.command(command))
+
+    def cut(self):
+        for chain in ("INPUT", "OUTPUT"):
+            self.run(["iptables", "-A", chain, "-p", "tcp", "-j", "DROP"])
+
+    def mend(self):
+        for chain in ("INPUT", "OUTPUT"):
+            self.run(["iptables", "-D", chain, "-p", "tcp", "-j", "DROP"])
+
+    def remove(self):
+        subprocess.run(["ip", "netns", "del", self.name], check=False, capture_output=True)
+        subprocess.run(["ip", "link", "del", self.cable], check=False, capture_output=True)
+
+
+class Daemon:
+    """A child process with its log in a file."""
+
+    def __init__(self, name, command, log):
+        self.name = name
+        self.log = log
+        self.command = command
+        self.process = None
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            start_new_session=True)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(30)
+
+    def terminate(self, timeout=120):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout)
+
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def tail(self, size=4000):
+        text = pathlib.Path(self.log).read_text(errors="replace")
+        return f"--- {self.name}\n{text[-size:]}"
+
+
+class Fleet:
+    def __init__(self, bin_dir, workers=2, slots=1, worker_settings=None, coordinator_settings=None):
+        self.bin = pathlib.Path(bin_dir)
+        # Under /var/tmp: the engine mounts directories below it, and /tmp may be a tmpfs.
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="cupel-fleet-", dir="/var/tmp"))
+        self.hosts = []
+        self.workers = []
+        self.worker_settings = worker_settings or {}
+        self.coordinator_settings = coordinator_settings or {}
+        self.slots = slots
+        self.coordinator = None
+        self.ready = None
+        self.trusted = self.dir / "trusted"
+        self.trusted.write_text("")
+        try:
+            self._make_key("coordinator")
+            for index in range(1, workers + 1):
+                self.hosts.append(Host(index))
+            self.start_coordinator()
+            for index in range(1, workers + 1):
+                self.add_worker(index)
+        except BaseException:
+            self.close(check=False)
+            raise
+
+    # -- processes ------------------------------------------------------------------------------
+
+    def cupel(self, *arguments, check=True, timeout=600):
+        command = [str(self.bin / "cupel"), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=self.dir)
+        if check and done.returncode != 0:
+            raise AssertionError(f"cupel {arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}\n{self.tails()}")
+        return done
+
+    def _make_key(self, name):
+        key = self.dir / f"{name}.key"
+        self.cupel("key", "generate", key)
+        return key, self.cupel("key", "show", key).stdout.split()[-1]
+
+    def _port_free(self):
+        import socket
+
+        with socket.socket() as probe:
+            probe.bind(("0.0.0.0", 0))
+            return probe.getsockname()[1]
+
+    def start_coordinator(self):
+        if self.coordinator is None:
+            self.control_port, self.bulk_port = self._port_free(), self._port_free()
+            command = [self.bin / "cupel-coordinator", "--data-dir", self.dir / "coordinator", "--listen", "127.0.0.1:0",
+                       "--control", f"tcp://0.0.0.0:{self.control_port}", "--bulk", f"tcp://0.0.0.0:{self.bulk_port}",
+                       "--key-file", self.dir / "coordinator.key", "--trusted-keys", self.trusted,
+                       "--ready-file", self.dir / "coordinator.json", "--token-file", self.dir / "token"]
+            for name, value in self.coordinator_settings.items():
+                command += [f"--{name}", str(value)]
+            self.coordinator = Daemon("coordinator", [str(part) for part in command], self.dir / "coordinator.log")
+        with contextlib.suppress(FileNotFoundError):
+            (self.dir / "coordinator.json").unlink()
+        self.coordinator.start()
+        self.ready = self._wait_for_file(self.dir / "coordinator.json", self.coordinator)
+
+    def add_worker(self, index):
+        key, public = self._make_key(f"w{index}")
+        with open(self.trusted, "a") as trusted:
+            trusted.write(f"w{index} {public}\n")
+        self.coordinator.signal(signal.SIGHUP)
+        host = self.hosts[index - 1]
+        command = [self.bin / "cupel-worker", "--data-dir", self.dir / f"w{index}", "--name", f"w{index}",
+                   "--coordinator-control", f"tcp://{host.outside}:{self.control_port}",
+                   "--coordinator-bulk", f"tcp://{host.outside}:{self.bulk_port}",
+                   "--coordinator-key", self.ready["public_key"], "--key-file", key, "--slots", self.slots,
+                   "--engine-socket", ENGINE_SOCKET, "--metrics-listen", "127.0.0.1:0",
+                   "--ready-file", self.dir / f"w{index}.json"]
+        for name, value in self.worker_settings.items():
+            command += [f"--{name}", str(value)]
+        worker = Daemon(f"w{index}", host.command([str(part) for part in command]), self.dir / f"w{index}.log")
+        self.workers.append(worker)
+        self.start_worker(index)
+
+    def start_worker(self, index):
+        ready = self.dir / f"w{index}.json"
+        with contextlib.suppress(FileNotFoundError):
+            ready.unlink()
+        self.workers[index - 1].start()
+        self._wait_for_file(ready, self.workers[index - 1], seconds=120)
+
+    def _wait_for_file(self, path, daemon, seconds=60):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if path.exists():
+                return json.loads(path.read_text())
+            if not daemon.alive():
+                raise AssertionError(f"{daemon.name} ended with {daemon.process.returncode}\n{daemon.tail()}")
+            time.sleep(0.05)
+        raise AssertionError(f"{daemon.name} is not ready\n{daemon.tail()}")
+
+    def tails(self):
+        return "\n".join(daemon.tail() for daemon in [self.coordinator, *self.workers] if daemon)
+
+    def close(self, check=True):
+        """Stops everything; with `check`, nothing may be left of it on the engine or in the data directories."""
+        problems = []
+        for daemon in [*self.workers, self.coordinator]:
+            if daemon and daemon.alive():
+                try:
+                    daemon.terminate()
+                except subprocess.TimeoutExpired:
+                    daemon.kill()
+                    problems.append(f"{daemon.name} did not end on TERM\n{daemon.tail()}")
+        if check:
+            left = self.own_containers()
+            if left:
+                problems.append(f"containers left: {[c['Names'] for c in left]}")
+            for index in range(1, len(self.workers) + 1):
+                caches = self.dir / f"w{index}" / "gocache"
+                if caches.exists() and any(caches.iterdir()):
+                    problems.append(f"build caches left: {list(caches.iterdir())}")
+        for container in self.own_containers():
+            api = EngineApi()
+            with contextlib.closing(api):
+                api.request("DELETE", f"/containers/{container['Id']}?force=1&v=1")
+                api.getresponse().read()
+        for host in self.hosts:
+            host.remove()
+        if problems and check:
+            raise AssertionError("\n".join(problems) + "\n" + self.tails())
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def own_containers(self):
+        return [c for worker in self.worker_ids().values() for c in containers(**{"cupel.worker": worker})]
+
+    def worker_ids(self):
+        ids = {}
+        for index in range(1, len(self.workers) + 1):
+            file = self.dir / f"w{index}" / "worker.id"
+            if file.exists():
+                ids[f"w{index}"] = "w-" + file.read_text().strip()
+        return ids
+
+    # -- API ------------------------------------------------------------------------------------
+
+    def request(self, method, path, body=None, headers=None, timeout=60):
+        connection = http.client.HTTPConnection(self.ready["http"], timeout=timeout)
+        with contextlib.closing(connection):
+            token = (self.dir / "token").read_text().split()[-1]
+            connection.request(method, path, body=body, headers={"Authorization": f"Bearer {token}", **(headers or {})})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+
+    def get(self, path):
+        status, body = self.request("GET", path)
+        if status != 200:
+            raise AssertionError(f"GET {path}: {status} {body[:500]!r}\n{self.tails()}")
+        return json.loads(body)
+
+    def submit(self, campaign):
+        file = self.dir / "campaign.yaml"
+        file.write_text(campaign)
+        done = self.cupel("run", "--server", f"http://{self.ready['http']}", "--token-file", self.dir / "token",
+                          "-f", file, "--detach", "--json")
+        return json.loads(done.stdout)["id"]
+
+    def events(self, campaign, deadline_s=600):
+        """Events of a campaign until it is finished; survives a restart of the coordinator."""
+        last = 0
+        deadline = time.monotonic() + deadline_s
+        while True:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"campaign {campaign} did not end in {deadline_s} s\n{self.tails()}")
+            try:
+                for event in self._stream(campaign, last, deadline):
+                    last = event["seq"]
+                    yield event
+                    if event["type"] == "campaign.finished":
+                        return
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.2)
+
+    def _stream(self, campaign, last, deadline):
+        connection = http.client.HTTPConnection(self.ready["http"], timeout=max(1, min(30, deadline - time.monotonic())))
+        with contextlib.closing(connection):
+            token = (self.dir / "token").read_text().split()[-1]
+            connection.request("GET", f"/api/v1/campaigns/{campaign}/events",
+                               headers={"Authorization": f"Bearer {token}", "Last-Event-ID": str(last)})
+            answer = connection.getresponse()
+            if answer.status != 200:
+                raise AssertionError(f"events: {answer.status} {answer.read()[:300]!r}")
+            for line in answer:
+                if line.startswith(b"data:"):
+                    yield json.loads(line[5:])
+
+    def wait(self, campaign, deadline_s=600):
+        for _ in self.events(campaign, deadline_s):
+            pass
+        return self.results(campaign)
+
+    def results(self, campaign):
+        rows, token = [], ""
+        while True:
+            page = self.get(f"/api/v1/campaigns/{campaign}/results?limit=200" + (f"&page_token={token}" if token else ""))
+            rows += page["results"]
+            token = page.get("next_page_token")
+            if not token:
+                return rows
+
+    def verdicts(self, campaign):
+        return {row["module"]: (row["verdict"], row["reason"]) for row in self.results(campaign)}
+
+    def attempts(self, campaign):
+        """Per task of the campaign: its attempts as the store recorded them."""
+        return {row["task"]: self.get(f"/api/v1/tasks/{row['task']}") for row in self.results(campaign)}
+
+
+def module(directory, name, test):
+    """A Go module without dependencies and one test file."""
+    path = pathlib.Path(directory) / name
+    path.mkdir(parents=True)
+    (path / "go.mod").write_text(f"module example.com/{name}\n\ngo 1.21\n")
+    (path / "p.go").write_text("package p\n\nfunc Answer() int { return 42 }\n")
+    (path / "p_test.go").write_text(test)
+    return path
+
+
+PASSING = 'package p\n\nimport "testing"\n\nfunc TestAnswer(t *testing.T) {\n\tif Answer() != 42 {\n\t\tt.Fatal("no")\n\t}\n}\n'
+FAILING = 'package p\n\nimport "testing"\n\nfunc TestAnswer(t *testing.T) { t.Fatal("wrong on purpose") }\n'
+SLOW = ('package p\n\nimport (\n\t"testing"\n\t"time"\n)\n\nfunc TestSlow(t *testing.T) { time.Sleep(%d * time.Second) }\n')
+
+
+def campaign_of(paths, name="fleet", extra=""):
+    lines = ["apiVersion: cupel/v1", "kind: Campaign", f"name: {name}", "repositories:"]
+    lines += [f"  - path: {path}" for path in paths]
+    return "\n".join(lines) + "\n" + extra
