@@ -1,17 +1,17 @@
 /// What goes into the coordinator's machine and what comes out of it.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include "common/campaign/campaign.hpp"
 #include "common/core/error.hpp"
 #include "common/core/message.hpp"
 #include "common/core/time.hpp"
 #include "coordinator/core/model.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace cupel::coordinator {
 
@@ -44,8 +44,8 @@ struct MalformedReceived {
   std::string key;
   std::string routing;
 };
-/// `owner` is the token's identity; Campaign::owner wins where it is set. `document` is the campaign's
-/// canonical JSON. Answered by Reply with the id.
+/// `owner` is the token's identity; Campaign::owner wins where it is set. `document` is the
+/// campaign's canonical JSON. Answered by Reply with the id.
 struct SubmitCampaign {
   RequestId request = 0;
   campaign::Campaign campaign;
@@ -89,14 +89,14 @@ struct StoreFailed {
   Error error;
 };
 
-using Event = std::variant<MessageReceived, MalformedReceived, SubmitCampaign, CancelCampaign,
-                           PauseCampaign, ResumeCampaign, DrainWorker, TrustChanged, Tick,
-                           StoreCommitted, StoreFailed>;
+using Event =
+    std::variant<MessageReceived, MalformedReceived, SubmitCampaign, CancelCampaign, PauseCampaign,
+                 ResumeCampaign, DrainWorker, TrustChanged, Tick, StoreCommitted, StoreFailed>;
 
 // ---- actions -----------------------------------------------------------------------------------
 
-/// Give this to StoreWriter::apply, in the order of the batch numbers; every batch is answered by one
-/// StoreCommitted or StoreFailed.
+/// Give this to StoreWriter::apply, in the order of the batch numbers; every batch is answered by
+/// one StoreCommitted or StoreFailed.
 struct Commit {
   BatchId batch = 0;
   std::vector<Transition> transitions;

@@ -10,8 +10,9 @@ namespace cupel::coordinator {
 inline constexpr std::size_t kTaskKinds = 4;
 inline constexpr std::size_t kOutcomes = 5;
 inline constexpr std::size_t kVerdicts = 12;
-inline constexpr std::size_t kFromWorkerTypes = 5;  ///< Alternatives of ToCoordinator, in its order.
-inline constexpr std::size_t kToWorkerTypes = 8;    ///< Alternatives of ToWorker, in its order.
+inline constexpr std::size_t kFromWorkerTypes =
+    5;                                            ///< Alternatives of ToCoordinator, in its order.
+inline constexpr std::size_t kToWorkerTypes = 8;  ///< Alternatives of ToWorker, in its order.
 
 /// Grow only, from 0 at the machine's start.
 struct Counters {
@@ -27,7 +28,7 @@ struct Counters {
   std::uint64_t sessions_duplicate = 0;  ///< A second process with a key that is in use.
   std::uint64_t sessions_version = 0;
   std::uint64_t sessions_taken_over = 0;
-  std::uint64_t workers_lost = 0;        ///< Silent for a whole lease without a goodbye.
+  std::uint64_t workers_lost = 0;  ///< Silent for a whole lease without a goodbye.
 
   std::uint64_t leases_granted = 0;
   std::uint64_t leases_expired = 0;
@@ -35,14 +36,15 @@ struct Counters {
   std::uint64_t fenced_renewals = 0;
   std::uint64_t fenced_results = 0;
   std::uint64_t fenced_logs = 0;
-  std::uint64_t results_repeated = 0;    ///< Of a result that had been accepted.
+  std::uint64_t results_repeated = 0;  ///< Of a result that had been accepted.
 
   std::uint64_t retries_worker_lost = 0;
   std::uint64_t retries_interrupted = 0;
   std::uint64_t retries_lost_workspace = 0;
   std::uint64_t retries_timeout = 0;
-  std::uint64_t retries_undelivered = 0;  ///< A lease that never reached its worker: not counted against the task.
-  std::uint64_t holders_replaced = 0;     ///< Repositories acquired again elsewhere.
+  std::uint64_t retries_undelivered =
+      0;  ///< A lease that never reached its worker: not counted against the task.
+  std::uint64_t holders_replaced = 0;  ///< Repositories acquired again elsewhere.
   std::uint64_t dead_letters = 0;
 
   std::array<std::array<std::uint64_t, kOutcomes>, kTaskKinds> tasks_completed{};
@@ -58,8 +60,8 @@ struct Gauges {
   std::array<std::uint64_t, kTaskKinds> queued{};
   std::array<std::uint64_t, kTaskKinds> running{};
   std::uint64_t blocked = 0;
-  std::uint64_t delayed = 0;             ///< Of queued: waiting for their back-off.
-  std::int64_t oldest_ready_us = 0;      ///< WallTime of the oldest task that waits for a slot; 0 none.
+  std::uint64_t delayed = 0;         ///< Of queued: waiting for their back-off.
+  std::int64_t oldest_ready_us = 0;  ///< WallTime of the oldest task that waits for a slot; 0 none.
   std::uint64_t slots = 0;
   std::uint64_t slots_used = 0;
   std::uint64_t workers_idle = 0;

@@ -1,12 +1,15 @@
 /// The coordinator's core: every decision about campaigns, tasks, leases and sessions, without I/O.
 ///
-/// Pure: no clock, no randomness, no threads; the same events give the same actions. What it promises
-/// (leases, acknowledgements, welcomes, replies) leaves only after the commit of the batch that makes
-/// it true. Single-threaded: owned by the control loop.
+/// Pure: no clock, no randomness, no threads; the same events give the same actions. What it
+/// promises (leases, acknowledgements, welcomes, replies) leaves only after the commit of the batch
+/// that makes it true. Single-threaded: owned by the control loop.
 ///
-/// The loop: on() for every event that is there, then take() once and carry out the actions in order.
-/// One take() gives at most one Commit, so what arrives together is committed together.
+/// The loop: on() for every event that is there, then take() once and carry out the actions in
+/// order. One take() gives at most one Commit, so what arrives together is committed together.
 #pragma once
+
+#include "coordinator/core/actions.hpp"
+#include "coordinator/core/counters.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -16,16 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/actions.hpp"
-#include "coordinator/core/counters.hpp"
-
 namespace cupel::coordinator {
 
 struct MachineSettings {
   Duration heartbeat = std::chrono::seconds(2);
   Duration lease = std::chrono::seconds(30);
-  /// How long the holder of a workspace may be away (lost, draining or blocked) before the repository
-  /// is acquired elsewhere.
+  /// How long the holder of a workspace may be away (lost, draining or blocked) before the
+  /// repository is acquired elsewhere.
   Duration holder_grace = std::chrono::seconds(120);
   Duration backoff_first = std::chrono::seconds(2);  ///< After a failed attempt; doubles.
   Duration backoff_max = std::chrono::minutes(5);
@@ -34,7 +34,7 @@ struct MachineSettings {
   std::uint32_t repositories_per_batch = 500;  ///< A large campaign is written in steps.
   std::uint64_t ids_per_reservation = 10'000;
   std::uint64_t tokens_per_reservation = 10'000;
-  std::uint32_t slots_per_worker_max = 256;    ///< Whatever a worker says.
+  std::uint32_t slots_per_worker_max = 256;  ///< Whatever a worker says.
   /// Engine failures in a row before a worker gets no work for `quarantine` (doubling, at most 16
   /// times); it comes back with one lease at a time until one ends well.
   std::uint32_t quarantine_after = 5;
@@ -42,7 +42,8 @@ struct MachineSettings {
   std::size_t accepted_results_remembered = 65'536;  ///< To answer repetitions.
   /// May this worker run tasks of this campaign's image setting ("auto", a minor or an identity)?
   /// Empty: an identity ("sha256:...") must be among the worker's images, everything else may.
-  std::function<bool(const std::string& image, const std::vector<std::string>& images)> image_allowed;
+  std::function<bool(const std::string& image, const std::vector<std::string>& images)>
+      image_allowed;
 };
 
 enum class WorkerState : std::uint8_t { idle, busy, draining, blocked, quarantined, lost };
@@ -64,8 +65,8 @@ struct WorkerView {
 
 class Machine {
  public:
-  /// `campaigns`: the parsed document of every campaign in `recovered`; one that is missing (its text
-  /// could not be parsed any more) is cancelled.
+  /// `campaigns`: the parsed document of every campaign in `recovered`; one that is missing (its
+  /// text could not be parsed any more) is cancelled.
   Machine(MachineSettings settings, Recovered recovered,
           std::map<CampaignId, campaign::Campaign> campaigns, Now now);
   ~Machine();
@@ -78,8 +79,8 @@ class Machine {
   /// on() and take() in one.
   [[nodiscard]] Actions step(Event event, Now now);
 
-  // For the bulk plane. Errors of the checks: not_trusted (no such session of this key), lease_lost,
-  // refused_by_policy.
+  // For the bulk plane. Errors of the checks: not_trusted (no such session of this key),
+  // lease_lost, refused_by_policy.
   [[nodiscard]] bool lease_is_live(std::uint64_t session, const std::string& key,
                                    const LiveLease& lease) const;
   [[nodiscard]] Result<void> may_put(std::uint64_t session, const std::string& key,

@@ -23,7 +23,9 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
 std::string_view name(CampaignState state) {
   return kCampaignStates.at(static_cast<std::size_t>(state));
 }
-std::string_view name(TaskState state) { return kTaskStates.at(static_cast<std::size_t>(state)); }
+std::string_view name(TaskState state) {
+  return kTaskStates.at(static_cast<std::size_t>(state));
+}
 
 std::optional<CampaignState> parse_campaign_state(std::string_view text) {
   return find<CampaignState>(kCampaignStates, text);

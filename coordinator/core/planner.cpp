@@ -1,15 +1,19 @@
 #include "coordinator/core/planner.hpp"
 
+#include "common/core/limits.hpp"
+
 #include <algorithm>
 #include <array>
-
-#include "common/core/limits.hpp"
 
 namespace cupel::coordinator::planner {
 namespace {
 
-bool has_no_vendor_directory(const UnitInfo& unit) { return !unit.vendored; }
-bool always(const UnitInfo& /*unit*/) { return true; }
+bool has_no_vendor_directory(const UnitInfo& unit) {
+  return !unit.vendored;
+}
+bool always(const UnitInfo& /*unit*/) {
+  return true;
+}
 
 Work modules_work(const UnitInfo& unit, const std::string& commit) {
   return AcquireModules{.commit = commit, .unit = unit};
@@ -45,7 +49,9 @@ Fault fault_for(Outcome outcome, Reason reason) {
 
 }  // namespace
 
-std::span<const StageRule> validate_recipe() { return kValidate; }
+std::span<const StageRule> validate_recipe() {
+  return kValidate;
+}
 
 Stage stage_of(TaskKind kind) {
   return kind == TaskKind::execute ? Stage::execute_before : Stage::modules;
@@ -104,9 +110,9 @@ SourcePlan plan_source(const TaskResult& result) {
     plan.units.push_back({unit, plan_unit(unit, plan.commit)});
   }
   if (plan.units.empty()) {
-    plan.units.push_back(whole_repository({Verdict::refused, Reason::no_go_mod,
-                                           fault_of(Reason::no_go_mod),
-                                           "the repository has no Go module"}));
+    plan.units.push_back(
+        whole_repository({Verdict::refused, Reason::no_go_mod, fault_of(Reason::no_go_mod),
+                          "the repository has no Go module"}));
   }
   return plan;
 }

@@ -5,6 +5,9 @@
 /// walks the row knows its length.
 #pragma once
 
+#include "common/campaign/campaign.hpp"
+#include "common/core/task.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,9 +15,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include "common/campaign/campaign.hpp"
-#include "common/core/task.hpp"
 
 namespace cupel::coordinator::planner {
 
@@ -59,8 +59,8 @@ struct PlannedUnit {
   UnitInfo info;
   UnitPlan plan;
 };
-/// What an accepted AcquireSource result means. `pinned` false: the repository can't be had, and its
-/// one unit carries the verdict.
+/// What an accepted AcquireSource result means. `pinned` false: the repository can't be had, and
+/// its one unit carries the verdict.
 struct SourcePlan {
   bool pinned = false;
   std::string commit;

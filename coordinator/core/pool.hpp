@@ -1,5 +1,5 @@
-/// Values by a 32-bit handle, in chunks that never move: a million small records without the peak of
-/// a growing vector and without a node a record.
+/// Values by a 32-bit handle, in chunks that never move: a million small records without the peak
+/// of a growing vector and without a node a record.
 #pragma once
 
 #include <array>
@@ -35,7 +35,9 @@ class Pool {
     free_.push_back(handle);
     --size_;
   }
-  [[nodiscard]] T& operator[](Handle handle) { return (*chunks_[handle / kChunk])[handle % kChunk]; }
+  [[nodiscard]] T& operator[](Handle handle) {
+    return (*chunks_[handle / kChunk])[handle % kChunk];
+  }
   [[nodiscard]] const T& operator[](Handle handle) const {
     return (*chunks_[handle / kChunk])[handle % kChunk];
   }

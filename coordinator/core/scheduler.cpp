@@ -23,7 +23,9 @@ void Scheduler::add_campaign(Handle campaign, Handle owner, std::int32_t priorit
   campaigns_[campaign] = {.owner = owner, .priority = priority, .max_parallel = max_parallel};
 }
 
-void Scheduler::remove_campaign(Handle campaign) { campaigns_.erase(campaign); }
+void Scheduler::remove_campaign(Handle campaign) {
+  campaigns_.erase(campaign);
+}
 
 void Scheduler::set_paused(Handle campaign, bool paused) {
   campaigns_.at(campaign).paused = paused;

@@ -1,20 +1,26 @@
 /// Which waiting task a worker gets next. Policy only: the caller says who is able to work.
 ///
-/// Hard constraints: a task bound to the holder of its workspace goes only there; a paused campaign,
-/// one at its max_parallel, or one whose image the worker lacks gives nothing; a task in back-off
-/// waits. Order among what is left: larger priority; then the owner who holds fewer slots, then the
-/// one who was served less time; then work bound to this worker (what is begun gets finished); then
-/// the older task.
+/// Hard constraints: a task bound to the holder of its workspace goes only there; a paused
+/// campaign, one at its max_parallel, or one whose image the worker lacks gives nothing; a task in
+/// back-off waits. Order among what is left: larger priority; then the owner who holds fewer slots,
+/// then the one who was served less time; then work bound to this worker (what is begun gets
+/// finished); then the older task.
 ///
 /// Bounds of the fair share, among owners of one priority who have work that fits every worker: the
 /// slots they hold differ by at most one as soon as slots have been freed often enough, since each
 /// freed slot goes to the owner with the fewest; with fewer slots than owners, the time they were
 /// served differs by at most the longest task. An owner who was away doesn't save up time.
 ///
-/// A decision costs O(log streams) plus one step for each campaign with waiting work that this worker
-/// may take, down to the best priority that yields a task; the number of tasks doesn't enter. A
-/// waiting task is one Task (56 bytes) in a pool and nothing else.
+/// A decision costs O(log streams) plus one step for each campaign with waiting work that this
+/// worker may take, down to the best priority that yields a task; the number of tasks doesn't
+/// enter. A waiting task is one Task (56 bytes) in a pool and nothing else.
 #pragma once
+
+#include "common/core/ids.hpp"
+#include "common/core/outcome.hpp"
+#include "common/core/time.hpp"
+#include "coordinator/core/model.hpp"
+#include "coordinator/core/pool.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -25,19 +31,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/core/ids.hpp"
-#include "common/core/outcome.hpp"
-#include "common/core/time.hpp"
-#include "coordinator/core/model.hpp"
-#include "coordinator/core/pool.hpp"
-
 namespace cupel::coordinator {
 
 /// A task that isn't over. Handles instead of ids and strings; the spec stays in the store.
 struct Task {
   TaskId id;
-  WallTime ready;                ///< When it became ready.
-  TimePoint not_before;          ///< Back-off; only while `delayed`.
+  WallTime ready;        ///< When it became ready.
+  TimePoint not_before;  ///< Back-off; only while `delayed`.
   Handle campaign = kNoHandle;
   Handle repository = kNoHandle;
   Handle unit = kNoHandle;       ///< None for AcquireSource.
@@ -49,7 +49,7 @@ struct Task {
   TaskKind kind = TaskKind::acquire;
   TaskState state = TaskState::blocked;
   bool delayed = false;
-  bool retried = false;          ///< Goes before the others of its stream.
+  bool retried = false;  ///< Goes before the others of its stream.
 };
 static_assert(sizeof(Task) <= 64, "one of these per queued task");
 
@@ -60,8 +60,9 @@ class Scheduler {
 
   // ---- who asks
   Handle add_owner(const std::string& name);  ///< The same handle for the same name.
-  void add_campaign(Handle campaign, Handle owner, std::int32_t priority, std::uint32_t max_parallel);
-  void remove_campaign(Handle campaign);      ///< None of its tasks may be waiting or running.
+  void add_campaign(Handle campaign, Handle owner, std::int32_t priority,
+                    std::uint32_t max_parallel);
+  void remove_campaign(Handle campaign);  ///< None of its tasks may be waiting or running.
   void set_paused(Handle campaign, bool paused);
 
   // ---- waiting tasks
@@ -83,7 +84,9 @@ class Scheduler {
   [[nodiscard]] bool has_work_for(Handle worker) const;
 
   // ---- views
-  [[nodiscard]] std::uint32_t running(Handle campaign) const { return campaigns_.at(campaign).running; }
+  [[nodiscard]] std::uint32_t running(Handle campaign) const {
+    return campaigns_.at(campaign).running;
+  }
   [[nodiscard]] std::uint32_t running_of_owner(Handle campaign) const;
   [[nodiscard]] bool paused(Handle campaign) const { return campaigns_.at(campaign).paused; }
   [[nodiscard]] bool at_max_parallel(Handle campaign) const;

@@ -1,0 +1,136 @@
+/// Who is there: keys, worker ids, sessions, capacity. Decides who may speak and who may get work;
+/// what the leases are worth is leases.hpp's.
+#pragma once
+
+#include "common/core/message.hpp"
+#include "common/core/time.hpp"
+#include "coordinator/core/actions.hpp"
+#include "coordinator/core/pool.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace cupel::coordinator {
+
+struct FleetSettings {
+  Duration heartbeat = std::chrono::seconds(2);
+  Duration lease = std::chrono::seconds(30);
+  Duration holder_grace = std::chrono::seconds(120);
+  std::uint32_t peer_messages_per_s = 200;
+  std::uint32_t slots_per_worker_max = 256;
+  std::uint32_t quarantine_after = 5;
+  Duration quarantine = std::chrono::seconds(60);
+};
+
+/// One worker id for ever; a session (number, routing, incarnation) while it is connected.
+struct Worker {
+  WorkerId id;
+  std::string key;
+  std::string host;
+  std::string version;
+  std::string engine;
+  std::uint64_t session = 0;  ///< 0: none.
+  std::string routing;
+  Incarnation incarnation;
+  std::uint64_t beat = 0;  ///< Newest seen in this incarnation.
+  bool welcomed = false;   ///< The session's commit is done: leases may follow.
+  Capacity capacity;
+  TimePoint heard;
+  WallTime seen;
+  bool drain = false;    ///< By the operator.
+  bool leaving = false;  ///< Said goodbye.
+  bool away = true;      ///< Can't take work for what it holds: no session, draining or blocked.
+  TimePoint away_since;
+  std::set<TaskId> leases;       ///< Live ones.
+  std::set<Token> stopping;      ///< Ended by us, perhaps still running there: each holds its slot.
+  std::uint32_t workspaces = 0;  ///< Open repositories that it holds.
+  std::uint32_t engine_failures = 0;  ///< In a row.
+  std::uint32_t quarantines = 0;
+  bool probing = false;  ///< After a quarantine: one lease at a time.
+  std::optional<TimePoint> quarantined_until;
+  std::deque<Incarnation> retired;  ///< Recent processes that gave way: they don't come back.
+};
+
+class Fleet {
+ public:
+  explicit Fleet(FleetSettings settings) : settings_(settings) {}
+
+  /// From the store: the binding of a key to its id, before any session.
+  Handle restore(const WorkerSeen& seen, TimePoint now);
+  void set_trust(std::vector<TrustedKey> keys);
+  [[nodiscard]] const TrustedKey* trusted(const std::string& key) const;
+
+  /// False: this peer is over its rate and the message must be dropped.
+  [[nodiscard]] bool within_rate(const std::string& key, TimePoint now);
+
+  enum class Greeting : std::uint8_t {
+    welcome,
+    not_trusted,
+    version,
+    lie,
+    duplicate,
+    stale,  ///< A late copy of an older hello: no answer.
+  };
+  struct Greeted {
+    Greeting greeting = Greeting::welcome;
+    Handle worker = kNoHandle;  ///< For welcome: bound to the key, its session not yet begun.
+    bool same_process = false;  ///< For welcome: the incarnation is the one before.
+    Duration retry_after{};     ///< For duplicate.
+  };
+  [[nodiscard]] Greeted greet(const std::string& key, const Hello& hello, TimePoint now);
+  void begin_session(Handle worker, std::uint64_t session, const std::string& routing,
+                     const Hello& hello, Now now);
+  void end_session(Handle worker, TimePoint now);
+
+  /// The worker whose session this peer has; none when there is no such session.
+  [[nodiscard]] Handle session_of(const std::string& key, const std::string& routing) const;
+  [[nodiscard]] Handle by_id(WorkerId id) const;
+  [[nodiscard]] Handle by_key(const std::string& key) const;
+
+  /// Any message of the session.
+  void heard(Handle worker, Now now);
+  void set_capacity(Handle worker, const Capacity& capacity, TimePoint now);
+  void set_drain(Handle worker, bool drain, TimePoint now);
+  void set_leaving(Handle worker, TimePoint now);
+  /// After a stall of the coordinator itself: nobody was silent while nobody listened.
+  void forgive(Duration stall);
+
+  void attempt_failed_by_engine(Handle worker, TimePoint now);
+  void attempt_ended_well(Handle worker);
+
+  [[nodiscard]] bool may_get_work(const Worker& worker, TimePoint now) const;
+  [[nodiscard]] std::uint32_t free_slots(const Worker& worker) const;
+  [[nodiscard]] std::uint32_t slots(const Worker& worker) const;
+  [[nodiscard]] bool quarantined(const Worker& worker, TimePoint now) const;
+  /// Away for longer than the grace: its workspaces count as lost.
+  [[nodiscard]] bool holder_gone(const Worker& worker, TimePoint now) const;
+
+  [[nodiscard]] Worker& operator[](Handle worker) { return workers_[worker]; }
+  [[nodiscard]] const Worker& operator[](Handle worker) const { return workers_[worker]; }
+  [[nodiscard]] Handle end() const { return static_cast<Handle>(workers_.size()); }
+  [[nodiscard]] const FleetSettings& settings() const { return settings_; }
+
+ private:
+  struct Bucket {
+    double tokens = 0;
+    TimePoint filled;
+  };
+  void refresh_away(Worker& worker, TimePoint now);
+  [[nodiscard]] bool wanted(const Worker& worker) const;
+
+  FleetSettings settings_;
+  std::deque<Worker> workers_;
+  std::unordered_map<std::string, TrustedKey> trust_;
+  std::unordered_map<std::string, Handle> by_key_;
+  std::unordered_map<WorkerId, Handle> by_id_;
+  std::unordered_map<std::string, Bucket> rates_;
+};
+
+}  // namespace cupel::coordinator

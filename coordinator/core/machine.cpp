@@ -1,0 +1,310 @@
+#include "coordinator/core/machine.hpp"
+
+#include "common/core/json.hpp"
+#include "coordinator/core/state.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace cupel::coordinator {
+namespace {
+
+constexpr std::array<std::string_view, 6> kWorkerStates = {"idle",    "busy",        "draining",
+                                                           "blocked", "quarantined", "lost"};
+
+FleetSettings fleet_settings(const MachineSettings& settings) {
+  return {.heartbeat = settings.heartbeat,
+          .lease = settings.lease,
+          .holder_grace = settings.holder_grace,
+          .peer_messages_per_s = settings.peer_messages_per_s,
+          .slots_per_worker_max = settings.slots_per_worker_max,
+          .quarantine_after = settings.quarantine_after,
+          .quarantine = settings.quarantine};
+}
+
+bool identity_is_present(const std::string& image, const std::vector<std::string>& images) {
+  if (!image.starts_with("sha256:")) return true;
+  return std::ranges::find(images, image) != images.end();
+}
+
+}  // namespace
+
+std::string_view name(WorkerState state) {
+  return kWorkerStates.at(static_cast<std::size_t>(state));
+}
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char byte : text) {
+    hash ^= static_cast<unsigned char>(byte);
+    hash *= 1099511628211ULL;
+  }
+  return hash;
+}
+
+const UnitInfo* unit_of(const Work& work) {
+  if (const auto* modules = std::get_if<AcquireModules>(&work)) return &modules->unit;
+  if (const auto* execute = std::get_if<Execute>(&work)) return &execute->unit;
+  return nullptr;
+}
+
+Machine::State::State(MachineSettings settings_, Recovered recovered,
+                      std::map<CampaignId, campaign::Campaign> parsed, Now now_)
+    : settings(std::move(settings_)),
+      now(now_),
+      scheduler(tasks),
+      fleet(fleet_settings(settings)),
+      accepted(settings.accepted_results_remembered) {
+  if (!settings.image_allowed) settings.image_allowed = identity_is_present;
+  recover(std::move(recovered), std::move(parsed));
+}
+
+Machine::Machine(MachineSettings settings, Recovered recovered,
+                 std::map<CampaignId, campaign::Campaign> campaigns, Now now)
+    : state_(std::make_unique<State>(std::move(settings), std::move(recovered),
+                                     std::move(campaigns), now)) {}
+Machine::~Machine() = default;
+Machine::Machine(Machine&&) noexcept = default;
+Machine& Machine::operator=(Machine&&) noexcept = default;
+
+void Machine::on(Event event, Now now) {
+  State& state = *state_;
+  if (state.lost) return;
+  // While this process stood still nobody could renew: the silence was ours.
+  const Duration gap = now.mono - state.now.mono;
+  const Duration usual = std::max<Duration>(std::chrono::seconds(1), state.settings.heartbeat);
+  if (gap > 2 * usual) {
+    state.leases.forgive(gap);
+    state.fleet.forgive(gap);
+  }
+  state.now = now;
+  std::visit([&state](auto& known) { state.on(known); }, event);
+}
+
+Actions Machine::take() {
+  state_->flush();
+  return std::exchange(state_->out, {});
+}
+
+Actions Machine::step(Event event, Now now) {
+  on(std::move(event), now);
+  return take();
+}
+
+const Counters& Machine::counters() const {
+  return state_->counters;
+}
+
+bool Machine::quiet() const {
+  return state_->leases.size() == 0 && state_->pending.empty() && state_->batch.empty();
+}
+
+// ---- batches -----------------------------------------------------------------------------------
+
+void Machine::State::send_to(const std::string& key, const std::string& routing, ToWorker message) {
+  ++counters.sent.at(message.index());
+  out.emplace_back(Send{key, routing, std::move(message)});
+}
+
+void Machine::State::send(Handle handle, ToWorker message) {
+  const Worker& worker = fleet[handle];
+  if (worker.session != 0) send_to(worker.key, worker.routing, std::move(message));
+}
+
+void Machine::State::promise_send(Handle handle, ToWorker message) {
+  const Worker& worker = fleet[handle];
+  if (worker.session != 0) {
+    after_commit(Send{worker.key, worker.routing, std::move(message)});
+  }
+}
+
+void Machine::State::event(CampaignId campaign, std::string type, const nlohmann::json& body) {
+  write(EventAppended{campaign, std::move(type),
+                      body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                      now.wall});
+}
+
+void Machine::State::reply(RequestId request, Result<Reply::Done> answer) {
+  out.emplace_back(Reply{request, std::move(answer)});
+}
+
+void Machine::State::flush() {
+  if (lost) return;
+  for (const Handle campaign : std::exchange(touched, {})) check_finished(campaign);
+  schedule();
+  const bool ids_grew = ids.grew();
+  const bool tokens_grew = tokens.grew();
+  if (ids_grew || tokens_grew) {
+    batch.insert(batch.begin(), SequencesReserved{ids.reserved(), tokens.reserved()});
+  }
+  if (!batch.empty()) {
+    ++last_batch;
+    ++counters.batches;
+    counters.transitions += batch.size();
+    out.emplace_back(Commit{last_batch, std::exchange(batch, {})});
+    pending.push_back({last_batch, std::exchange(promises, {})});
+    return;
+  }
+  if (promises.empty()) return;
+  if (!pending.empty()) {
+    auto& last = pending.back().promises;
+    std::ranges::move(promises, std::back_inserter(last));
+    promises.clear();
+    return;
+  }
+  for (Promise& promise : std::exchange(promises, {})) keep(promise, {});
+}
+
+void Machine::State::on(StoreCommitted& event) {
+  while (!pending.empty() && pending.front().id <= event.batch) {
+    Batch done = std::move(pending.front());
+    pending.pop_front();
+    committed = done.id;
+    for (Promise& promise : done.promises) keep(promise, event.specs);
+  }
+}
+
+void Machine::State::on(StoreFailed& event) {
+  lost = true;
+  out.emplace_back(StoreLost{std::move(event.error)});
+}
+
+void Machine::State::keep(Promise& promise, const std::map<TaskId, std::string>& specs) {
+  if (auto* to_send = std::get_if<Send>(&promise)) {
+    ++counters.sent.at(to_send->message.index());
+    out.emplace_back(std::move(*to_send));
+  } else if (auto* answer = std::get_if<Reply>(&promise)) {
+    out.emplace_back(std::move(*answer));
+  } else if (const auto* lease = std::get_if<LeaseReady>(&promise)) {
+    send_lease(*lease, specs);
+  } else if (auto* session = std::get_if<SessionReady>(&promise)) {
+    Worker& worker = fleet[session->worker];
+    if (worker.session != session->session) return;  // replaced or lost meanwhile
+    worker.welcomed = true;
+    send(session->worker, std::move(session->welcome));
+    if (worker.drain) send(session->worker, Drain{.on = true, .deadline_ms = 0});
+  } else if (const auto* step = std::get_if<StepOn>(&promise)) {
+    step_campaign(step->campaign);
+  }
+}
+
+void Machine::State::send_lease(const LeaseReady& ready,
+                                const std::map<TaskId, std::string>& specs) {
+  Attempt* attempt = leases.find({ready.task, ready.token});
+  if (attempt == nullptr)
+    return;  // cancelled, or its worker was lost, while the commit was under way
+  const auto text = specs.find(ready.task);
+  const nlohmann::json json =
+      text == specs.end() ? nlohmann::json() : nlohmann::json::parse(text->second, nullptr, false);
+  auto spec =
+      json.is_object() ? spec_from_json(json) : Result<TaskSpec>(failure(Errc::bug, "no spec"));
+  const Task& task = tasks[attempt->task];
+  if (!spec) {
+    // A record that can't be read won't become readable: the task ends here, visibly.
+    const std::string why = "the stored spec can't be read: " + spec.error().what;
+    const Handle handle = attempt->task;
+    const Token token = attempt->token;
+    write(TaskReturned{
+        task.id, token, TaskState::dead, task.charged, task.interruptions, {}, now.wall, why});
+    end_attempt(ready.task, false);
+    bury(handle, Reason::engine, why);
+    return;
+  }
+  const Repository& repository = repositories[task.repository];
+  Lease lease;
+  lease.spec = *std::move(spec);
+  lease.spec.id = task.id;
+  lease.spec.campaign = campaigns.at(task.campaign).id;
+  lease.spec.repository = repository.id;
+  lease.spec.unit = task.unit == kNoHandle ? UnitId{} : units[task.unit].id;
+  lease.spec.kind = task.kind;
+  lease.spec.settings = campaigns.at(task.campaign).settings;
+  lease.token = attempt->token;
+  lease.lease_ms = static_cast<std::uint32_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(settings.lease).count());
+  lease.beat = fleet[attempt->worker].beat;
+  attempt->work = lease.spec.work;
+  attempt->sent = true;
+  // From what the worker can have counted from: its newest beat was heard no later than now.
+  attempt->expires = now.mono + settings.lease;
+  send(attempt->worker, std::move(lease));
+}
+
+// ---- clock and fleet
+// -----------------------------------------------------------------------------
+
+void Machine::State::on(Tick& /*event*/) {
+  for (const TaskId id : leases.expired(now.mono)) {
+    Attempt* attempt = leases.of_task(id);
+    if (attempt == nullptr) continue;
+    ++counters.leases_expired;
+    const Worker& worker = fleet[attempt->worker];
+    const bool heard = now.mono - worker.heard < settings.lease && worker.session != 0;
+    if (heard && attempt->sent && !attempt->confirmed && !attempt->recovered) {
+      interrupt(*attempt, Reason::lease_lost, "the lease never reached its worker", false);
+    } else {
+      interrupt(*attempt, Reason::lease_lost, "its worker was lost");
+    }
+  }
+  for (Handle handle = 0; handle < fleet.end(); ++handle) {
+    const Worker& worker = fleet[handle];
+    if (worker.session != 0 && now.mono - worker.heard >= settings.lease) {
+      lose_worker(handle, "silent");
+    }
+  }
+  check_holders();
+  check_deadlines();
+}
+
+void Machine::State::on(DrainWorker& event) {
+  const Handle handle = fleet.by_id(event.worker);
+  if (handle == kNoHandle) {
+    reply(event.request, failure(Errc::not_found, "no worker " + event.worker.text()));
+    return;
+  }
+  const bool changed = fleet[handle].drain != event.on;
+  fleet.set_drain(handle, event.on, now.mono);
+  write(WorkerDrain{event.worker, event.on});
+  if (changed && event.on) {
+    this->event({}, "worker.drained",
+                {{"worker", event.worker.text()}, {"name", worker_name(handle)}});
+  }
+  promise_send(handle, Drain{.on = event.on, .deadline_ms = event.deadline_ms});
+  after_commit(Reply{event.request, Reply::Done{}});
+}
+
+void Machine::State::on(TrustChanged& event) {
+  fleet.set_trust(std::move(event.keys));
+  for (Handle handle = 0; handle < fleet.end(); ++handle) {
+    const Worker& worker = fleet[handle];
+    if (fleet.trusted(worker.key) != nullptr) continue;
+    if (worker.session != 0) {
+      send(handle, Refuse{Errc::not_trusted, "this worker's key was revoked", 0});
+    }
+    for (const TaskId id : std::vector<TaskId>(worker.leases.begin(), worker.leases.end())) {
+      if (Attempt* attempt = leases.of_task(id)) {
+        interrupt(*attempt, Reason::lease_lost, "its worker's key was revoked");
+      }
+    }
+    if (worker.session != 0) lose_worker(handle, "revoked");
+  }
+  check_holders();
+}
+
+void Machine::State::check_holders() {
+  for (Handle worker = 0; worker < fleet.end(); ++worker) {
+    if (fleet[worker].workspaces == 0 || !fleet.holder_gone(fleet[worker], now.mono)) continue;
+    for (Handle handle = 0; handle < repositories.end(); ++handle) {
+      if (repositories[handle].holder != worker || !repositories[handle].id) continue;
+      acquire_again(handle, "the worker that held it is gone");
+    }
+  }
+}
+
+std::string Machine::State::worker_name(Handle worker) const {
+  const TrustedKey* known = fleet.trusted(fleet[worker].key);
+  return known == nullptr ? std::string() : known->name;
+}
+
+}  // namespace cupel::coordinator

@@ -1,0 +1,358 @@
+// Campaigns: made, paused, cancelled, finished.
+#include "common/core/json.hpp"
+#include "coordinator/core/state.hpp"
+
+#include <algorithm>
+
+namespace cupel::coordinator {
+namespace {
+
+template <typename... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <typename... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+bool is_local(const campaign::RepositoryEntry& entry) {
+  return std::holds_alternative<campaign::LocalPath>(entry.source);
+}
+
+nlohmann::json source_of_entry(const campaign::RepositoryEntry& entry) {
+  return std::visit(Overloaded{[](const campaign::LocalPath& path) {
+                                 return nlohmann::json{{"path", path.path}};
+                               },
+                               [](const campaign::RefusedSource& refused) {
+                                 return nlohmann::json{{"refused",
+                                                        {{"name", refused.name},
+                                                         {"reason", name(refused.reason)},
+                                                         {"message", refused.message}}}};
+                               },
+                               [](const auto& source) { return to_json(Source(source)); }},
+                    entry.source);
+}
+
+std::string name_of_entry(const campaign::RepositoryEntry& entry) {
+  return std::visit(Overloaded{[](const campaign::LocalPath& path) { return path.path; },
+                               [](const campaign::RefusedSource& refused) { return refused.name; },
+                               [](const auto& source) { return source_name(Source(source)); }},
+                    entry.source);
+}
+
+}  // namespace
+
+// ---- the sources of a campaign, as one text
+// ------------------------------------------------------
+
+std::string Machine::State::source_json(const Repository& repository) const {
+  const std::string& text = campaigns.at(repository.campaign).text;
+  const std::string piece = text.substr(repository.source_at, repository.source_size);
+  return piece.substr(0, piece.find('\n'));
+}
+
+std::vector<std::string> Machine::State::subdirs_of(const Repository& repository) const {
+  const std::string& text = campaigns.at(repository.campaign).text;
+  const std::string piece = text.substr(repository.source_at, repository.source_size);
+  std::vector<std::string> subdirs;
+  for (std::size_t at = piece.find('\n'); at != std::string::npos;) {
+    const std::size_t end = piece.find('\n', at + 1);
+    subdirs.push_back(piece.substr(at + 1, end == std::string::npos ? end : end - at - 1));
+    at = end;
+  }
+  return subdirs;
+}
+
+Source Machine::State::source_of(const Repository& repository) const {
+  const auto json = nlohmann::json::parse(source_json(repository), nullptr, false);
+  auto source =
+      json.is_object() ? source_from_json(json) : Result<Source>(failure(Errc::bug, "no source"));
+  return source ? *std::move(source) : Source{};
+}
+
+std::string Machine::State::name_of(const Repository& repository) const {
+  const auto json = nlohmann::json::parse(source_json(repository), nullptr, false);
+  if (json.is_object() && json.contains("refused")) return json["refused"].value("name", "");
+  return source_name(source_of(repository));
+}
+
+Handle Machine::State::find_campaign(CampaignId id) const {
+  const auto found = campaign_by_id.find(id);
+  return found == campaign_by_id.end() ? kNoHandle : found->second;
+}
+
+// ---- submit
+// --------------------------------------------------------------------------------------
+
+void Machine::State::on(SubmitCampaign& event) {
+  campaign::Campaign& asked = event.campaign;
+  if (asked.repositories.empty()) {
+    return reply(event.request, failure(Errc::no_repositories, "the campaign names no repository"));
+  }
+  if (std::ranges::any_of(asked.repositories, is_local)) {
+    return reply(event.request,
+                 failure(Errc::bad_value,
+                         "a local path must be packed by the client before it is submitted"));
+  }
+  const std::string owner = asked.owner.empty() ? event.owner : asked.owner;
+  const std::string digest = sha256(event.document).hex();
+  if (!event.idempotency_key.empty()) {
+    for (auto& [handle, other] : campaigns) {
+      if (other.owner != owner || other.idempotency_key != event.idempotency_key) continue;
+      if (other.digest != digest) {
+        return reply(event.request,
+                     failure(Errc::conflict, "this idempotency key belongs to campaign " +
+                                                 other.id.text() + " with another document"));
+      }
+      if (other.uncreated.empty()) {
+        after_commit(Reply{event.request, Reply::Done{other.id, true}});
+      } else {
+        other.waiting_replies.emplace_back(event.request, true);
+      }
+      return;
+    }
+  }
+
+  CampaignEntry entry;
+  entry.id = CampaignId{next_id()};
+  entry.owner = owner;
+  entry.name = asked.name;
+  entry.idempotency_key = event.idempotency_key;
+  entry.digest = digest;
+  entry.priority = asked.priority;
+  entry.settings = asked.settings;
+  entry.budgets = {asked.retries_infra, asked.retries_timeout};
+  entry.has_deadline = asked.deadline_s > 0;
+  entry.deadline = now.mono + std::chrono::seconds(asked.deadline_s);
+  entry.waiting_replies.emplace_back(event.request, false);
+  for (std::uint32_t i = 0; i < asked.repositories.size(); ++i) {
+    entry.uncreated.emplace_back(i, std::move(asked.repositories[i]));
+  }
+  CampaignRow row;
+  row.id = entry.id;
+  row.owner = owner;
+  row.name = entry.name;
+  row.priority = entry.priority;
+  row.document = std::move(event.document);
+  row.digest = digest;
+  row.idempotency_key = event.idempotency_key;
+  row.created = now.wall;
+  write(CampaignCreated{std::move(row)});
+  this->event(entry.id, "campaign.created",
+              {{"name", entry.name}, {"owner", owner}, {"repositories", entry.uncreated.size()}});
+  step_campaign(open_campaign(std::move(entry), asked.max_parallel));
+}
+
+Handle Machine::State::open_campaign(CampaignEntry entry, std::uint32_t max_parallel) {
+  const Handle handle = next_campaign++;
+  scheduler.add_campaign(handle, scheduler.add_owner(entry.owner), entry.priority, max_parallel);
+  scheduler.set_paused(handle, entry.state == CampaignState::paused);
+  campaign_by_id[entry.id] = handle;
+  campaigns.emplace(handle, std::move(entry));
+  return handle;
+}
+
+void Machine::State::step_campaign(Handle handle) {
+  const auto found = campaigns.find(handle);
+  if (found == campaigns.end()) return;
+  CampaignEntry& campaign = found->second;
+  campaign.step_pending = false;
+  if (!campaign.uncreated.empty()) {
+    create_some(handle);
+  } else if (campaign.cancelling) {
+    cancel_some(handle);
+  }
+  touched.insert(handle);
+}
+
+void Machine::State::create_some(Handle handle) {
+  CampaignEntry& campaign = campaigns.at(handle);
+  for (std::uint32_t i = 0; i < settings.repositories_per_batch && !campaign.uncreated.empty();
+       ++i) {
+    auto [ordinal, entry] = std::move(campaign.uncreated.front());
+    campaign.uncreated.pop_front();
+    create_repository(handle, ordinal, entry);
+  }
+  if (campaign.uncreated.empty()) {
+    campaign.uncreated.shrink_to_fit();
+    campaign.text.shrink_to_fit();
+    campaign.repositories.shrink_to_fit();
+    for (const auto& [request, repeated] : campaign.waiting_replies) {
+      after_commit(Reply{request, Reply::Done{campaign.id, repeated}});
+    }
+    campaign.waiting_replies.clear();
+  }
+  if (!campaign.uncreated.empty() || campaign.cancelling) {
+    campaign.step_pending = true;
+    after_commit(StepOn{handle});
+  }
+}
+
+void Machine::State::create_repository(Handle campaign_handle, std::uint32_t ordinal,
+                                       campaign::RepositoryEntry& entry) {
+  CampaignEntry& campaign = campaigns.at(campaign_handle);
+  RepositoryRow row;
+  row.id = RepositoryId{next_id()};
+  row.campaign = campaign.id;
+  row.ordinal = ordinal;
+  row.name = name_of_entry(entry);
+  row.source =
+      source_of_entry(entry).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  row.subdirs = entry.subdirs;
+  const Handle handle = add_repository(campaign_handle, row);
+  write(RepositoryCreated{std::move(row)});
+  ++campaign.open_repositories;
+  if (const auto* refused = std::get_if<campaign::RefusedSource>(&entry.source)) {
+    repositories[handle].acquired = true;
+    --campaign.open_repositories;
+    add_unit(handle, planner::whole_repository(planner::judge_refused(*refused)), {});
+    return;
+  }
+  create_task(handle, kNoHandle, TaskKind::acquire,
+              AcquireSource{.source = source_of(repositories[handle]),
+                            .pinned_commit = {},
+                            .subdirs = std::move(entry.subdirs)});
+}
+
+Handle Machine::State::add_repository(Handle campaign_handle, const RepositoryRow& row) {
+  CampaignEntry& campaign = campaigns.at(campaign_handle);
+  Repository repository;
+  repository.id = row.id;
+  repository.campaign = campaign_handle;
+  repository.ordinal = row.ordinal;
+  repository.commit = row.commit;
+  repository.source_at = static_cast<std::uint32_t>(campaign.text.size());
+  campaign.text += row.source;
+  for (const std::string& subdir : row.subdirs) campaign.text += '\n' + subdir;
+  repository.source_size = static_cast<std::uint32_t>(campaign.text.size()) - repository.source_at;
+  const Handle handle = repositories.add(std::move(repository));
+  campaign.repositories.push_back(handle);
+  return handle;
+}
+
+// ---- pause, cancel, finish
+// -------------------------------------------------------------------------
+
+void Machine::State::set_paused(RequestId request, CampaignId id, bool paused) {
+  const Handle handle = find_campaign(id);
+  if (handle == kNoHandle) {
+    return reply(request, failure(Errc::not_found, "no open campaign " + id.text()));
+  }
+  CampaignEntry& campaign = campaigns.at(handle);
+  if (campaign.cancelling) {
+    return reply(request, failure(Errc::conflict, "campaign " + id.text() + " is cancelled"));
+  }
+  campaign.state = paused ? CampaignState::paused : CampaignState::running;
+  scheduler.set_paused(handle, paused);
+  write(CampaignChanged{id, campaign.state, now.wall});
+  event(id, paused ? "campaign.paused" : "campaign.resumed", nlohmann::json::object());
+  after_commit(Reply{request, Reply::Done{id, false}});
+}
+
+void Machine::State::on(PauseCampaign& event) {
+  set_paused(event.request, event.campaign, true);
+}
+void Machine::State::on(ResumeCampaign& event) {
+  set_paused(event.request, event.campaign, false);
+}
+
+void Machine::State::on(CancelCampaign& event) {
+  const Handle handle = find_campaign(event.campaign);
+  if (handle == kNoHandle) {
+    return reply(event.request,
+                 failure(Errc::not_found, "no open campaign " + event.campaign.text()));
+  }
+  campaigns.at(handle).cancel_replies.push_back(event.request);
+  start_cancel(handle, "the campaign was cancelled");
+}
+
+void Machine::State::start_cancel(Handle handle, std::string why) {
+  CampaignEntry& campaign = campaigns.at(handle);
+  if (campaign.cancelling) return;
+  campaign.cancelling = true;
+  campaign.cancel_why = std::move(why);
+  scheduler.set_paused(handle, true);
+  if (!campaign.step_pending) step_campaign(handle);
+}
+
+void Machine::State::cancel_some(Handle handle) {
+  CampaignEntry& campaign = campaigns.at(handle);
+  for (std::uint32_t i = 0; i < settings.repositories_per_batch; ++i) {
+    if (campaign.cancel_next == campaign.repositories.size()) return;
+    cancel_repository(campaign.repositories[campaign.cancel_next++], campaign.cancel_why);
+  }
+  if (campaign.cancel_next < campaign.repositories.size()) {
+    campaign.step_pending = true;
+    after_commit(StepOn{handle});
+  }
+}
+
+void Machine::State::cancel_repository(Handle handle, const std::string& why) {
+  Repository& repository = repositories[handle];
+  if (repository.source_task != kNoHandle) cancel_task(repository.source_task);
+  const planner::Judgement judgement = planner::judge_cancelled(why);
+  while (repository.first_unit != kNoHandle) {
+    finish_unit(repository.first_unit, judgement, nullptr, {}, 0);
+  }
+  if (repository.acquired) return;
+  repository.acquired = true;
+  --campaign_of(repository).open_repositories;
+  add_unit(handle, planner::whole_repository(judgement), {});
+}
+
+void Machine::State::cancel_task(Handle handle) {
+  Task& task = tasks[handle];
+  if (task.state == TaskState::leased) {
+    if (const Attempt* attempt = leases.of_task(task.id)) {
+      if (attempt->sent) promise_send(attempt->worker, CancelTask{{task.id, attempt->token}});
+      end_attempt(task.id, true);
+    }
+  } else if (task.state == TaskState::queued) {
+    scheduler.remove(handle);
+  }
+  write(TaskStateChanged{task.id, TaskState::cancelled, {}, now.wall});
+  if (task.unit != kNoHandle) {
+    Unit& unit = units[task.unit];
+    (unit.task == handle ? unit.task : unit.parked) = kNoHandle;
+  }
+  drop_task(handle);
+}
+
+void Machine::State::check_finished(Handle handle) {
+  const auto found = campaigns.find(handle);
+  if (found == campaigns.end()) return;
+  CampaignEntry& campaign = found->second;
+  if (campaign.step_pending || !campaign.uncreated.empty()) return;
+  if (campaign.open_repositories > 0 || campaign.open_units > 0) return;
+  if (campaign.cancelling && campaign.cancel_next < campaign.repositories.size()) return;
+  campaign.state = campaign.cancelling ? CampaignState::cancelled : CampaignState::finished;
+  ++(campaign.cancelling ? counters.campaigns_cancelled : counters.campaigns_finished);
+  write(CampaignChanged{campaign.id, campaign.state, now.wall});
+  nlohmann::json verdicts = nlohmann::json::object();
+  for (std::size_t i = 0; i < kVerdicts; ++i) {
+    if (campaign.verdicts.at(i) > 0) {
+      verdicts[std::string(name(static_cast<Verdict>(i)))] = campaign.verdicts.at(i);
+    }
+  }
+  event(campaign.id, "campaign.finished",
+        {{"verdicts", std::move(verdicts)}, {"state", name(campaign.state)}});
+  for (const RequestId request : campaign.cancel_replies) {
+    after_commit(Reply{request, Reply::Done{campaign.id, false}});
+  }
+  for (const Handle repository : campaign.repositories) {
+    set_holder(repository, kNoHandle);
+    repositories.remove(repository);
+  }
+  scheduler.remove_campaign(handle);
+  campaign_by_id.erase(campaign.id);
+  campaigns.erase(found);
+}
+
+void Machine::State::check_deadlines() {
+  for (auto& [handle, campaign] : campaigns) {
+    if (campaign.has_deadline && !campaign.cancelling && campaign.deadline <= now.mono) {
+      start_cancel(handle, "the campaign's deadline passed");
+    }
+  }
+}
+
+}  // namespace cupel::coordinator

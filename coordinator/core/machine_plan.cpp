@@ -1,0 +1,187 @@
+// Repositories and units: what results mean for them.
+#include "common/core/json.hpp"
+#include "coordinator/core/state.hpp"
+
+#include <algorithm>
+
+namespace cupel::coordinator {
+
+void Machine::State::source_done(Handle handle, Handle worker, const TaskResult& result) {
+  Repository& repository = repositories[handle];
+  repository.source_task = kNoHandle;
+  planner::SourcePlan plan = planner::plan_source(result);
+  if (repository.acquired) {
+    acquired_again(handle, worker, plan);
+  } else {
+    acquired_first(handle, worker, std::move(plan));
+  }
+}
+
+void Machine::State::acquired_first(Handle handle, Handle worker, planner::SourcePlan plan) {
+  Repository& repository = repositories[handle];
+  CampaignEntry& campaign = campaign_of(repository);
+  repository.acquired = true;
+  --campaign.open_repositories;
+  if (plan.pinned) {
+    repository.commit = plan.commit;
+    write(RepositoryPinned{repository.id, plan.commit, plan.tree, fleet[worker].id});
+    set_holder(handle, worker);
+    event(campaign.id, "repository.acquired",
+          {{"repository", name_of(repository)},
+           {"id", repository.id.text()},
+           {"commit", plan.commit},
+           {"units", plan.units.size()}});
+  }
+  for (planner::PlannedUnit& unit : plan.units) add_unit(handle, std::move(unit), {});
+  if (repository.first_unit == kNoHandle) set_holder(handle, kNoHandle);
+}
+
+void Machine::State::acquired_again(Handle handle, Handle worker, const planner::SourcePlan& plan) {
+  Repository& repository = repositories[handle];
+  if (!plan.pinned) {
+    const auto* judgement = std::get_if<planner::Judgement>(&plan.units.front().plan);
+    fail_repository(handle, judgement != nullptr ? *judgement : planner::Judgement{});
+    return;
+  }
+  if (plan.commit != repository.commit) {
+    fail_repository(handle,
+                    planner::judge_dead(Reason::engine, "acquired again, the pinned commit " +
+                                                            repository.commit + " came back as " +
+                                                            plan.commit));
+    return;
+  }
+  if (repository.first_unit == kNoHandle) return;  // all judged meanwhile
+  set_holder(handle, worker);
+  write(RepositoryHolder{repository.id, fleet[worker].id});
+  std::map<std::uint64_t, const UnitInfo*> infos;
+  for (const planner::PlannedUnit& unit : plan.units) infos[hash_of(unit.info.dir)] = &unit.info;
+  for (Handle unit = repository.first_unit; unit != kNoHandle;) {
+    const Handle next = units[unit].next;
+    const Handle task = units[unit].task;
+    const auto info = infos.find(units[unit].dir_hash);
+    if (task != kNoHandle && tasks[task].state == TaskState::blocked) {
+      if (info == infos.end()) {
+        finish_unit(unit,
+                    planner::judge_dead(Reason::engine, "acquired again, the unit was not found"),
+                    nullptr, {}, 0);
+      } else {
+        place(task, info->second);
+      }
+    }
+    unit = next;
+  }
+}
+
+void Machine::State::acquire_again(Handle handle, const std::string& /*why*/) {
+  Repository& repository = repositories[handle];
+  if (repository.source_task != kNoHandle) return;
+  set_holder(handle, kNoHandle);
+  if (repository.first_unit == kNoHandle || repository.failed) return;
+  ++counters.holders_replaced;
+  write(RepositoryHolder{repository.id, {}});
+  create_task(handle, kNoHandle, TaskKind::acquire,
+              AcquireSource{.source = source_of(repository),
+                            .pinned_commit = repository.commit,
+                            .subdirs = subdirs_of(repository)});
+  for (Handle unit = repository.first_unit; unit != kNoHandle; unit = units[unit].next) {
+    units[unit].modules_at = kNoHandle;
+    const Handle waiting = units[unit].task;
+    if (waiting == kNoHandle || tasks[waiting].state != TaskState::queued) continue;
+    Task& task = tasks[waiting];
+    scheduler.remove(waiting);
+    task.state = TaskState::blocked;
+    task.preferred = kNoHandle;
+    write(TaskStateChanged{task.id, TaskState::blocked, {}, now.wall});
+  }
+}
+
+// Units whose attempts still run keep their chance: put_back() tells them.
+void Machine::State::fail_repository(Handle handle, planner::Judgement judgement) {
+  Repository& repository = repositories[handle];
+  repository.failed = std::make_unique<planner::Judgement>(std::move(judgement));
+  for (Handle unit = repository.first_unit; unit != kNoHandle;) {
+    const Handle next = units[unit].next;
+    const Handle task = units[unit].task;
+    if (task == kNoHandle || tasks[task].state != TaskState::leased) {
+      finish_unit(unit, *repository.failed, nullptr, {}, 0);
+    }
+    unit = next;
+  }
+}
+
+void Machine::State::add_unit(Handle repository_handle, planner::PlannedUnit planned,
+                              TaskId decided_by) {
+  Repository& repository = repositories[repository_handle];
+  CampaignEntry& campaign = campaign_of(repository);
+  UnitRow row;
+  row.id = UnitId{next_id()};
+  row.campaign = campaign.id;
+  row.repository = repository.id;
+  row.info = to_json(planned.info).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  write(UnitCreated{row});
+
+  Unit unit;
+  unit.id = row.id;
+  unit.repository = repository_handle;
+  unit.next = repository.first_unit;
+  unit.dir_hash = hash_of(planned.info.dir);
+  unit.vendored = planned.info.vendored;
+  const Handle handle = units.add(unit);
+  repository.first_unit = handle;
+  ++campaign.open_units;
+  if (const auto* judgement = std::get_if<planner::Judgement>(&planned.plan)) {
+    finish_unit(handle, *judgement, &planned.info, decided_by, 0);
+    return;
+  }
+  auto& next = std::get<planner::NextTask>(planned.plan);
+  create_task(repository_handle, handle, next.kind, std::move(next.work));
+}
+
+void Machine::State::finish_unit(Handle handle, const planner::Judgement& judgement,
+                                 const UnitInfo* info, TaskId decided_by, double seconds) {
+  for (const Handle task : {units[handle].task, units[handle].parked}) {
+    if (task != kNoHandle) cancel_task(task);
+  }
+  const Unit& unit = units[handle];
+  const Handle repository_handle = unit.repository;
+  Repository& repository = repositories[repository_handle];
+  CampaignEntry& campaign = campaign_of(repository);
+  write(UnitFinished{unit.id, judgement.verdict, judgement.reason, judgement.fault,
+                     judgement.message, decided_by, now.wall});
+  nlohmann::json body = {{"unit", unit.id.text()},
+                         {"repository", name_of(repository)},
+                         {"module", info == nullptr ? "" : info->module_path},
+                         {"dir", info == nullptr ? "" : info->dir},
+                         {"verdict", name(judgement.verdict)},
+                         {"reason", name(judgement.reason)},
+                         {"message", judgement.message},
+                         {"seconds", seconds}};
+  event(campaign.id, "unit.finished", body);
+  const auto verdict = static_cast<std::size_t>(judgement.verdict);
+  ++campaign.verdicts.at(verdict);
+  ++counters.units_finished.at(verdict);
+  --campaign.open_units;
+  touched.insert(repository.campaign);
+
+  Handle* link = &repository.first_unit;
+  while (*link != handle) link = &units[*link].next;
+  *link = unit.next;
+  units.remove(handle);
+  if (repository.first_unit == kNoHandle) close_repository(repository_handle);
+}
+
+// Nothing is open there any more, so its workspace may go with its worker.
+void Machine::State::close_repository(Handle handle) {
+  Repository& repository = repositories[handle];
+  if (repository.source_task != kNoHandle) cancel_task(repository.source_task);
+  set_holder(handle, kNoHandle);
+}
+
+void Machine::State::set_holder(Handle handle, Handle worker) {
+  Repository& repository = repositories[handle];
+  if (repository.holder != kNoHandle) --fleet[repository.holder].workspaces;
+  repository.holder = worker;
+  if (worker != kNoHandle) ++fleet[worker].workspaces;
+}
+
+}  // namespace cupel::coordinator

@@ -1,0 +1,239 @@
+// From the store's records back to what the machine knows.
+#include "common/core/json.hpp"
+#include "coordinator/core/state.hpp"
+
+#include <algorithm>
+
+namespace cupel::coordinator {
+namespace {
+
+constexpr Duration kRecoveredDelayMax = std::chrono::hours(1);
+
+UnitInfo unit_from_text(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return {};
+  auto info = unit_from_json(json);
+  return info ? *std::move(info) : UnitInfo{};
+}
+
+Work work_of(TaskKind kind, const std::string& commit, const UnitInfo& info) {
+  for (const planner::StageRule& rule : planner::validate_recipe()) {
+    if (rule.stage == planner::stage_of(kind)) return rule.work(info, commit);
+  }
+  return NoOp{};
+}
+
+}  // namespace
+
+void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign::Campaign> parsed) {
+  fleet_id = recovered.fleet;
+  ids = Sequence(recovered.sequences.ids, settings.ids_per_reservation);
+  tokens = Sequence(recovered.sequences.tokens, settings.tokens_per_reservation);
+  for (const WorkerSeen& seen : recovered.workers) fleet.restore(seen, now.mono);
+  for (const WorkerId id : recovered.draining) {
+    const Handle worker = fleet.by_id(id);
+    if (worker != kNoHandle) fleet.set_drain(worker, true, now.mono);
+  }
+  const auto worker_of = [this](WorkerId id) {
+    if (!id) return kNoHandle;
+    const Handle known = fleet.by_id(id);
+    return known != kNoHandle
+               ? known
+               : fleet.restore(
+                     {.id = id, .name = {}, .key = {}, .host = {}, .version = {}, .at = {}},
+                     now.mono);
+  };
+
+  std::vector<Handle> unreadable;
+  for (CampaignRow& row : recovered.campaigns) {
+    CampaignEntry entry;
+    entry.id = row.id;
+    entry.owner = row.owner;
+    entry.name = row.name;
+    entry.idempotency_key = row.idempotency_key;
+    entry.digest = row.digest;
+    entry.priority = row.priority;
+    entry.state = row.state;
+    std::uint32_t max_parallel = 0;
+    const auto found = parsed.find(row.id);
+    if (found != parsed.end()) {
+      campaign::Campaign& asked = found->second;
+      entry.settings = asked.settings;
+      entry.budgets = {asked.retries_infra, asked.retries_timeout};
+      entry.has_deadline = asked.deadline_s > 0;
+      // The wall clock may have jumped either way; never longer than the whole deadline.
+      const auto limit = static_cast<std::int64_t>(asked.deadline_s) * 1'000'000;
+      const std::int64_t left =
+          std::clamp<std::int64_t>(row.created.us + limit - now.wall.us, 0, limit);
+      entry.deadline = now.mono + std::chrono::microseconds(left);
+      max_parallel = asked.max_parallel;
+      for (std::uint32_t i = 0; i < asked.repositories.size(); ++i) {
+        entry.uncreated.emplace_back(i, std::move(asked.repositories[i]));
+      }
+    }
+    const Handle handle = open_campaign(std::move(entry), max_parallel);
+    if (found == parsed.end()) unreadable.push_back(handle);
+    touched.insert(handle);
+  }
+
+  std::map<RepositoryId, Handle> repository_of;
+  std::map<Handle, std::set<std::uint32_t>> created;
+  for (const RepositoryRow& row : recovered.repositories) {
+    const Handle campaign = find_campaign(row.campaign);
+    if (campaign == kNoHandle) continue;
+    const Handle handle = add_repository(campaign, row);
+    repository_of[row.id] = handle;
+    created[campaign].insert(row.ordinal);
+    repositories[handle].acquired = !row.commit.empty();
+    set_holder(handle, worker_of(row.holder));
+  }
+  for (auto& [handle, campaign] : campaigns) {
+    std::erase_if(campaign.uncreated,
+                  [&](const auto& entry) { return created[handle].contains(entry.first); });
+  }
+
+  std::map<UnitId, Handle> unit_of_id;
+  std::map<Handle, UnitInfo> infos;
+  for (const UnitRow& row : recovered.units) {
+    const auto repository = repository_of.find(row.repository);
+    if (repository == repository_of.end()) continue;
+    Repository& home = repositories[repository->second];
+    home.acquired = true;
+    CampaignEntry& campaign = campaign_of(home);
+    if (row.verdict) {
+      ++campaign.verdicts.at(static_cast<std::size_t>(*row.verdict));
+      continue;
+    }
+    UnitInfo info = unit_from_text(row.info);
+    Unit unit;
+    unit.id = row.id;
+    unit.repository = repository->second;
+    unit.next = home.first_unit;
+    unit.dir_hash = hash_of(info.dir);
+    unit.vendored = info.vendored;
+    const Handle handle = units.add(unit);
+    home.first_unit = handle;
+    ++campaign.open_units;
+    unit_of_id[row.id] = handle;
+    infos[handle] = std::move(info);
+  }
+  for (auto& [id, handle] : repository_of) {
+    Repository& repository = repositories[handle];
+    if (!repository.acquired) ++campaign_of(repository).open_repositories;
+    if (repository.acquired && repository.first_unit == kNoHandle) set_holder(handle, kNoHandle);
+  }
+
+  for (const TaskRow& row : recovered.tasks) {
+    recover_task(row, repository_of, unit_of_id, infos, worker_of(row.preferred),
+                 worker_of(row.worker));
+  }
+  for (auto& [id, handle] : repository_of) resume_repository(handle, infos);
+  for (const Handle handle : unreadable) {
+    start_cancel(handle, "the campaign's stored document can't be read");
+  }
+  std::vector<Handle> unfinished;
+  for (auto& [handle, campaign] : campaigns) {
+    if (!campaign.uncreated.empty() && !campaign.step_pending) unfinished.push_back(handle);
+  }
+  for (const Handle handle : unfinished) step_campaign(handle);
+}
+
+void Machine::State::recover_task(const TaskRow& row,
+                                  const std::map<RepositoryId, Handle>& repository_of,
+                                  const std::map<UnitId, Handle>& unit_of_id,
+                                  const std::map<Handle, UnitInfo>& infos, Handle preferred,
+                                  Handle worker) {
+  const auto home = repository_of.find(row.repository);
+  if (home == repository_of.end()) return;
+  const auto unit = unit_of_id.find(row.unit);
+  if (row.unit && unit == unit_of_id.end()) return;  // its unit is judged
+  Repository& repository = repositories[home->second];
+  Task task;
+  task.id = row.id;
+  task.campaign = repository.campaign;
+  task.repository = home->second;
+  task.unit = row.unit ? unit->second : kNoHandle;
+  task.preferred = preferred;
+  task.kind = row.kind;
+  task.state = row.state;
+  task.charged = row.charged;
+  task.interruptions = row.interruptions;
+  task.ready = row.ready;
+  const Duration delay = std::chrono::microseconds(row.not_before.us - now.wall.us);
+  task.not_before = now.mono + std::clamp<Duration>(delay, Duration::zero(), kRecoveredDelayMax);
+  const Handle handle = tasks.add(task);
+
+  if (task.unit == kNoHandle) {
+    repository.source_task = handle;
+  } else {
+    Unit& record = units[task.unit];
+    const bool later = planner::stage_of(row.kind) != planner::Stage::modules;
+    if (record.task == kNoHandle) {
+      record.task = handle;
+    } else if (later) {
+      record.parked = handle;
+    } else {
+      record.parked = std::exchange(record.task, handle);
+    }
+    // It got its place at the holder only once the module cache was there.
+    if (later && row.state != TaskState::blocked) record.modules_at = repository.holder;
+  }
+  if (row.state == TaskState::queued) {
+    start_waiting(handle);
+  } else if (row.state == TaskState::leased) {
+    Attempt attempt;
+    attempt.id = row.id;
+    attempt.token = row.token;
+    attempt.task = handle;
+    attempt.worker = worker;
+    attempt.granted = now.mono;
+    attempt.expires = now.mono + settings.lease;
+    attempt.sent = true;
+    attempt.recovered = true;
+    if (task.unit == kNoHandle) {
+      attempt.work = AcquireSource{.source = source_of(repository),
+                                   .pinned_commit = repository.commit,
+                                   .subdirs = subdirs_of(repository)};
+    } else {
+      attempt.work = work_of(row.kind, repository.commit, infos.at(task.unit));
+    }
+    leases.add(std::move(attempt));
+    fleet[worker].leases.insert(row.id);
+    scheduler.started(task.campaign);
+  }
+}
+
+// What a stop in the middle can have left: an open unit without a task that can run.
+void Machine::State::resume_repository(Handle handle, const std::map<Handle, UnitInfo>& infos) {
+  Repository& repository = repositories[handle];
+  if (repository.source_task != kNoHandle) return;
+  if (!repository.acquired) {
+    create_task(handle, kNoHandle, TaskKind::acquire,
+                AcquireSource{.source = source_of(repository),
+                              .pinned_commit = {},
+                              .subdirs = subdirs_of(repository)});
+    return;
+  }
+  if (repository.first_unit == kNoHandle) return;
+  if (repository.holder == kNoHandle) {
+    acquire_again(handle, "its holder is not known");
+  }
+  for (Handle unit = repository.first_unit; unit != kNoHandle;) {
+    const Handle next = units[unit].next;
+    const UnitInfo& info = infos.at(unit);
+    const Handle task = units[unit].task;
+    if (task == kNoHandle) {
+      planner::UnitPlan plan = planner::plan_unit(info, repository.commit);
+      if (auto* step = std::get_if<planner::NextTask>(&plan)) {
+        create_task(handle, unit, step->kind, std::move(step->work));
+      } else {
+        finish_unit(unit, std::get<planner::Judgement>(plan), &info, {}, 0);
+      }
+    } else if (tasks[task].state == TaskState::blocked && repository.source_task == kNoHandle) {
+      place(task, &info);
+    }
+    unit = next;
+  }
+}
+
+}  // namespace cupel::coordinator

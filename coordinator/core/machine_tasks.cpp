@@ -1,0 +1,402 @@
+// Tasks and attempts: from the queue to a worker and back.
+#include "common/core/backoff.hpp"
+#include "common/core/json.hpp"
+#include "coordinator/core/state.hpp"
+
+#include <algorithm>
+
+namespace cupel::coordinator {
+namespace {
+
+constexpr std::size_t kindex(TaskKind kind) {
+  return static_cast<std::size_t>(kind);
+}
+
+}  // namespace
+
+void Machine::State::schedule() {
+  scheduler.wake(now.mono);
+  if (scheduler.waiting() == 0) return;
+  std::vector<Handle> open;
+  for (Handle handle = 0; handle < fleet.end(); ++handle) {
+    const Worker& worker = fleet[handle];
+    if (!fleet.may_get_work(worker, now.mono) || fleet.free_slots(worker) == 0) continue;
+    if (scheduler.has_work_for(handle)) open.push_back(handle);
+  }
+  while (!open.empty() && scheduler.waiting() > 0) {
+    const auto freest = std::ranges::max_element(
+        open, {}, [this](Handle handle) { return fleet.free_slots(fleet[handle]); });
+    const Handle worker = *freest;
+    const auto& images = fleet[worker].capacity.images;
+    const auto task = scheduler.pick(worker, [&](Handle campaign) {
+      return settings.image_allowed(campaigns.at(campaign).settings.image, images);
+    });
+    if (task) grant(*task, worker);
+    if (!task || fleet.free_slots(fleet[worker]) == 0) open.erase(freest);
+  }
+}
+
+void Machine::State::grant(Handle handle, Handle worker) {
+  Task& task = tasks[handle];
+  const CampaignEntry& campaign = campaigns.at(task.campaign);
+  const Token token{tokens.take()};
+  task.state = TaskState::leased;
+  Attempt attempt;
+  attempt.id = task.id;
+  attempt.token = token;
+  attempt.task = handle;
+  attempt.worker = worker;
+  attempt.expires = now.mono + settings.lease;
+  attempt.granted = now.mono;
+  leases.add(std::move(attempt));
+  fleet[worker].leases.insert(task.id);
+  scheduler.started(task.campaign);
+  ++counters.leases_granted;
+  out.emplace_back(
+      Observe{Observe::What::queue_wait, task.kind,
+              std::chrono::microseconds(std::max<std::int64_t>(0, now.wall.us - task.ready.us))});
+  write(TaskLeased{task.id, token, fleet[worker].id, now.wall});
+  event(campaign.id, "task.started",
+        {{"task", task.id.text()},
+         {"kind", name(task.kind)},
+         {"repository", repositories[task.repository].id.text()},
+         {"worker", fleet[worker].id.text()}});
+  after_commit(LeaseReady{task.id, token});
+}
+
+// ---- results -----------------------------------------------------------------------------------
+
+void Machine::State::take_result(Attempt& attempt, TaskResult result) {
+  const Handle handle = attempt.task;
+  const Handle worker = attempt.worker;
+  const Token token = attempt.token;
+  Task& task = tasks[handle];
+  accepted.add(token, last_batch + 1);
+  promise_send(worker, ResultAck{{task.id, token}, true});
+
+  if (attempt.work && !planner::is_complete(*attempt.work, result)) {
+    result.ending = Ending::interrupted;
+    result.reason = Reason::engine;
+    result.message = "the worker's answer is incomplete";
+  }
+  CampaignEntry& campaign = campaigns.at(task.campaign);
+  const planner::Decision decision =
+      planner::decide(result, {task.interruptions, task.charged}, campaign.budgets);
+
+  if (result.ending != Ending::completed) {
+    const bool moved = result.ending == Ending::lost_workspace;
+    const Reason reason = result.reason == Reason::none
+                              ? (moved ? Reason::lease_lost : Reason::aborted)
+                              : result.reason;
+    const bool engine = reason == Reason::engine || reason == Reason::image_missing;
+    if (engine && !fleet[worker].away) fleet.attempt_failed_by_engine(worker, now.mono);
+    std::string why = result.message;
+    if (why.empty()) why = moved ? "the workspace is gone" : "interrupted by the worker";
+    ++(moved ? counters.retries_lost_workspace : counters.retries_interrupted);
+    if (decision.fate == planner::Fate::dead) {
+      end_attempt(task.id, false);
+      task.interruptions = decision.spent.interruptions;
+      finish_task(handle, token, std::move(result), true);
+      bury(handle, reason, why);
+      return;
+    }
+    if (moved && repositories[task.repository].holder == worker) {
+      acquire_again(task.repository, "its workspace was lost");
+    }
+    put_back(attempt, decision, reason, why);
+    return;
+  }
+
+  fleet.attempt_ended_well(worker);
+  if (decision.fate == planner::Fate::retry) {
+    ++counters.retries_timeout;
+    put_back(attempt, decision, result.reason, result.message);
+    return;
+  }
+
+  const bool dead = decision.fate == planner::Fate::accept_dead;
+  if (dead) ++counters.dead_letters;
+  const double seconds = std::chrono::duration<double>(now.mono - attempt.granted).count();
+  const auto work = std::move(attempt.work);
+  const Handle repository = task.repository;
+  const Handle unit = task.unit;
+  const TaskId id = task.id;
+  out.emplace_back(Observe{Observe::What::task_run, task.kind, now.mono - attempt.granted});
+  ++counters.tasks_completed.at(kindex(task.kind)).at(static_cast<std::size_t>(result.outcome));
+  end_attempt(id, false);
+
+  if (unit == kNoHandle) {
+    // The plan is made of a copy of the facts alone; findings can be many.
+    source_done(repository, worker, result);
+    finish_task(handle, token, std::move(result), dead);
+    drop_task(handle);
+    return;
+  }
+  const UnitInfo info = work && unit_of(*work) != nullptr ? *unit_of(*work) : UnitInfo{};
+  const planner::Stage stage = planner::stage_of(task.kind);
+  planner::UnitPlan plan =
+      planner::plan_after(stage, info, repositories[repository].commit, result);
+  finish_task(handle, token, std::move(result), dead);
+  units[unit].task = kNoHandle;
+  drop_task(handle);
+  if (stage == planner::Stage::modules) units[unit].modules_at = worker;
+  if (const auto* judgement = std::get_if<planner::Judgement>(&plan)) {
+    finish_unit(unit, *judgement, &info, id, seconds);
+    return;
+  }
+  if (repositories[repository].failed) {
+    finish_unit(unit, *repositories[repository].failed, &info, id, seconds);
+    return;
+  }
+  auto& next = std::get<planner::NextTask>(plan);
+  if (units[unit].parked != kNoHandle) {
+    units[unit].task = std::exchange(units[unit].parked, kNoHandle);
+    place(units[unit].task, &info);
+  } else {
+    create_task(repository, unit, next.kind, std::move(next.work));
+  }
+}
+
+void Machine::State::finish_task(Handle handle, Token token, TaskResult result, bool dead) {
+  const Task& task = tasks[handle];
+  const CampaignId campaign = campaigns.at(task.campaign).id;
+  event(campaign, "task.finished",
+        {{"task", task.id.text()},
+         {"kind", name(task.kind)},
+         {"outcome", name(result.outcome)},
+         {"reason", name(result.reason)},
+         {"state", name(dead ? TaskState::dead : TaskState::done)}});
+  write(TaskFinished{task.id, token, now.wall, std::move(result)});
+  if (dead) write(TaskStateChanged{task.id, TaskState::dead, {}, now.wall});
+}
+
+// ---- going back
+// ----------------------------------------------------------------------------------
+
+void Machine::State::interrupt(Attempt& attempt, Reason reason, const std::string& why,
+                               bool costs) {
+  const Task& task = tasks[attempt.task];
+  const planner::Spent spent{task.interruptions, task.charged};
+  if (!costs) {
+    ++counters.retries_undelivered;
+    put_back(attempt, {planner::Fate::retry, spent}, reason, why);
+    return;
+  }
+  ++counters.retries_worker_lost;
+  const CampaignEntry& campaign = campaigns.at(task.campaign);
+  put_back(attempt, planner::decide_interrupted(spent, campaign.budgets), reason, why);
+}
+
+Duration Machine::State::backoff(const Task& task, std::uint32_t attempt) const {
+  // Spread by the task's number: the machine has no randomness, and none is needed.
+  return backoff_delay(attempt, settings.backoff_first, settings.backoff_max,
+                       hash_of(task.id.text()));
+}
+
+void Machine::State::put_back(const Attempt& attempt, planner::Decision decision, Reason reason,
+                              const std::string& why) {
+  const Handle handle = attempt.task;
+  const Token token = attempt.token;
+  const std::optional<Work> work = attempt.work;
+  Task& task = tasks[handle];
+  Repository& repository = repositories[task.repository];
+  const CampaignId campaign = campaigns.at(task.campaign).id;
+  const bool costs =
+      decision.spent.charged != task.charged || decision.spent.interruptions != task.interruptions;
+  task.charged = decision.spent.charged;
+  task.interruptions = decision.spent.interruptions;
+  end_attempt(task.id, false);
+  const auto returned = [&](TaskState state, WallTime not_before) {
+    write(TaskReturned{task.id, token, state, task.charged, task.interruptions, not_before,
+                       now.wall, why});
+  };
+  if (decision.fate == planner::Fate::dead) {
+    returned(TaskState::dead, {});
+    bury(handle, reason, why);
+    return;
+  }
+  event(campaign, "task.retried",
+        {{"task", task.id.text()},
+         {"kind", name(task.kind)},
+         {"why", why},
+         {"charged", task.charged},
+         {"interruptions", task.interruptions}});
+  if (task.unit != kNoHandle && repository.failed) {
+    const Handle unit = task.unit;
+    const TaskId id = task.id;
+    const planner::Judgement judgement = *repository.failed;
+    returned(TaskState::cancelled, {});
+    units[unit].task = kNoHandle;
+    drop_task(handle);
+    finish_unit(unit, judgement, work ? unit_of(*work) : nullptr, id, 0);
+    return;
+  }
+
+  const Duration delay =
+      costs ? backoff(task, static_cast<std::uint32_t>(task.charged + task.interruptions - 1))
+            : Duration::zero();
+  task.not_before = now.mono + delay;
+  task.ready = {now.wall.us + std::chrono::duration_cast<std::chrono::microseconds>(delay).count()};
+  task.retried = true;
+  const bool wait = must_wait(task);
+  returned(wait ? TaskState::blocked : TaskState::queued, task.ready);
+  task.state = TaskState::blocked;
+  if (wait || (task.unit != kNoHandle && task.preferred != repository.holder)) {
+    place(handle, work ? unit_of(*work) : nullptr);
+  } else {
+    task.state = TaskState::queued;
+    start_waiting(handle);
+  }
+}
+
+void Machine::State::start_waiting(Handle handle) {
+  Task& task = tasks[handle];
+  task.delayed = task.not_before > now.mono;
+  scheduler.push(handle);
+}
+
+void Machine::State::end_attempt(TaskId id, bool still_runs) {
+  const Attempt* attempt = leases.of_task(id);
+  if (attempt == nullptr) return;
+  Worker& worker = fleet[attempt->worker];
+  worker.leases.erase(id);
+  if (still_runs && attempt->sent && worker.session != 0) worker.stopping.insert(attempt->token);
+  scheduler.ended(tasks[attempt->task].campaign, now.mono - attempt->granted);
+  leases.remove(id);
+}
+
+void Machine::State::bury(Handle handle, Reason reason, const std::string& why) {
+  ++counters.dead_letters;
+  const Task& task = tasks[handle];
+  const TaskId id = task.id;
+  const Handle repository = task.repository;
+  const Handle unit = task.unit;
+  const std::string message =
+      "given up after " + std::to_string(task.interruptions + 1) + " interrupted attempts: " + why;
+  drop_task(handle);
+  planner::Judgement judgement = planner::judge_dead(reason, message);
+  if (unit != kNoHandle) {
+    units[unit].task = kNoHandle;
+    finish_unit(unit, judgement, nullptr, id, 0);
+    return;
+  }
+  repositories[repository].source_task = kNoHandle;
+  if (repositories[repository].acquired) {
+    fail_repository(repository, std::move(judgement));
+    return;
+  }
+  repositories[repository].acquired = true;
+  --campaign_of(repositories[repository]).open_repositories;
+  add_unit(repository, planner::whole_repository(std::move(judgement)), id);
+}
+
+// ---- making and placing
+// ----------------------------------------------------------------------------
+
+bool Machine::State::must_wait(const Task& task) const {
+  if (task.unit == kNoHandle) return false;
+  const Repository& repository = repositories[task.repository];
+  if (repository.source_task != kNoHandle || repository.holder == kNoHandle) return true;
+  const Unit& unit = units[task.unit];
+  const bool needs_modules =
+      planner::stage_of(task.kind) != planner::Stage::modules && !unit.vendored;
+  return needs_modules && unit.modules_at != repository.holder;
+}
+
+Handle Machine::State::create_task(Handle repository_handle, Handle unit_handle, TaskKind kind,
+                                   Work work) {
+  const Repository& repository = repositories[repository_handle];
+  const CampaignEntry& campaign = campaigns.at(repository.campaign);
+  TaskSpec spec;
+  spec.id = TaskId{next_id()};
+  spec.campaign = campaign.id;
+  spec.repository = repository.id;
+  if (unit_handle != kNoHandle) spec.unit = units[unit_handle].id;
+  spec.kind = kind;
+  spec.work = std::move(work);
+
+  Task task;
+  task.id = spec.id;
+  task.ready = now.wall;
+  task.campaign = repository.campaign;
+  task.repository = repository_handle;
+  task.unit = unit_handle;
+  task.kind = kind;
+  const bool wait = must_wait(task);
+  task.state = wait ? TaskState::blocked : TaskState::queued;
+  if (unit_handle != kNoHandle && !wait) task.preferred = repository.holder;
+
+  TaskRow row;
+  row.id = task.id;
+  row.campaign = campaign.id;
+  row.repository = repository.id;
+  row.unit = spec.unit;
+  row.kind = kind;
+  row.state = task.state;
+  if (task.preferred != kNoHandle) row.preferred = fleet[task.preferred].id;
+  row.priority = campaign.priority;
+  row.ready = now.wall;
+  // The settings are the campaign's and are added when the lease is sent.
+  nlohmann::json json = to_json(spec);
+  json.erase("settings");
+  write(TaskCreated{row, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+
+  const Handle handle = tasks.add(task);
+  if (unit_handle == kNoHandle) {
+    repositories[repository_handle].source_task = handle;
+  } else {
+    units[unit_handle].task = handle;
+  }
+  if (!wait) {
+    start_waiting(handle);
+  } else if (unit_handle != kNoHandle && repository.source_task == kNoHandle &&
+             repository.holder != kNoHandle) {
+    place(handle, unit_of(spec.work));
+  }
+  return handle;
+}
+
+void Machine::State::place(Handle handle, const UnitInfo* info) {
+  Task& task = tasks[handle];
+  Repository& repository = repositories[task.repository];
+  const bool wait = must_wait(task);
+  const TaskState state = wait ? TaskState::blocked : TaskState::queued;
+  const Handle preferred = wait ? kNoHandle : repository.holder;
+  if (task.state != state || task.preferred != preferred) {
+    task.state = state;
+    task.preferred = preferred;
+    write(TaskStateChanged{task.id, state,
+                           preferred == kNoHandle ? WorkerId{} : fleet[preferred].id, now.wall});
+  }
+  if (!wait) {
+    if (task.ready.us == 0) task.ready = now.wall;
+    start_waiting(handle);
+    return;
+  }
+  const bool only_modules_miss =
+      repository.source_task == kNoHandle && repository.holder != kNoHandle;
+  if (!only_modules_miss) return;
+  // The workspace has moved: its module cache has to be filled again before this task can go on.
+  const Handle unit = task.unit;
+  const Handle repository_handle = task.repository;
+  if (info == nullptr) {
+    planner::Judgement judgement =
+        planner::judge_dead(Reason::engine, "the unit's facts were lost with its worker");
+    finish_unit(unit, judgement, nullptr, task.id, 0);
+    return;
+  }
+  units[unit].parked = handle;
+  units[unit].task = kNoHandle;
+  create_task(repository_handle, unit, TaskKind::acquire,
+              AcquireModules{.commit = repository.commit, .unit = *info});
+}
+
+void Machine::State::drop_task(Handle handle) {
+  Task& task = tasks[handle];
+  if (task.unit == kNoHandle && repositories[task.repository].source_task == handle) {
+    repositories[task.repository].source_task = kNoHandle;
+  }
+  tasks.remove(handle);
+}
+
+}  // namespace cupel::coordinator

@@ -1,0 +1,240 @@
+/// What the machine knows and how its parts work together. Private to coordinator/core.
+#pragma once
+
+#include "coordinator/core/fleet.hpp"
+#include "coordinator/core/leases.hpp"
+#include "coordinator/core/machine.hpp"
+#include "coordinator/core/planner.hpp"
+#include "coordinator/core/scheduler.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cupel::coordinator {
+
+/// A repository of an open campaign. `source` is a piece of its campaign's text.
+struct Repository {
+  RepositoryId id;
+  Handle campaign = kNoHandle;
+  std::uint32_t ordinal = 0;
+  std::uint32_t source_at = 0;
+  std::uint32_t source_size = 0;
+  Handle first_unit = kNoHandle;   ///< Open units only.
+  Handle holder = kNoHandle;       ///< Worker with the snapshot.
+  Handle source_task = kNoHandle;  ///< The AcquireSource under way.
+  bool acquired = false;           ///< Its units are known.
+  std::string commit;
+  /// The second acquisition failed: what its open units are told when their attempts come back.
+  std::unique_ptr<planner::Judgement> failed;
+};
+
+/// An open unit.
+struct Unit {
+  UnitId id;
+  Handle repository = kNoHandle;
+  Handle next = kNoHandle;        ///< Of the same repository.
+  Handle task = kNoHandle;        ///< The stage under way.
+  Handle parked = kNoHandle;      ///< A later stage that waits until `task` is done again.
+  Handle modules_at = kNoHandle;  ///< Worker with its module cache.
+  std::uint64_t dir_hash = 0;     ///< Finds it again among the units of a second acquisition.
+  bool vendored = false;
+};
+
+struct CampaignEntry {
+  CampaignId id;
+  std::string owner;
+  std::string name;
+  std::string idempotency_key;
+  std::string digest;
+  CampaignState state = CampaignState::running;
+  std::int32_t priority = 0;
+  ValidationSettings settings;
+  planner::Budgets budgets;
+  TimePoint deadline;
+  bool has_deadline = false;
+  std::string text;  ///< The sources, one behind the other.
+  std::vector<Handle> repositories;
+  std::uint64_t open_repositories = 0;  ///< Not acquired yet.
+  std::uint64_t open_units = 0;
+  std::array<std::uint64_t, kVerdicts> verdicts{};
+  /// Entries that are not written yet; a large campaign is created in steps.
+  std::deque<std::pair<std::uint32_t, campaign::RepositoryEntry>> uncreated;
+  std::vector<std::pair<RequestId, bool>> waiting_replies;  ///< Id and `repeated`.
+  bool step_pending = false;  ///< A step goes on when its batch is committed.
+  bool cancelling = false;
+  std::string cancel_why;
+  std::size_t cancel_next = 0;  ///< Index in `repositories`.
+  std::vector<RequestId> cancel_replies;
+};
+
+struct Machine::State {
+  State(MachineSettings settings_, Recovered recovered,
+        std::map<CampaignId, campaign::Campaign> parsed, Now now_);
+
+  MachineSettings settings;
+  Now now;
+  Pool<Task> tasks;
+  Pool<Unit> units;
+  Pool<Repository> repositories;
+  std::map<Handle, CampaignEntry> campaigns;
+  std::map<CampaignId, Handle> campaign_by_id;
+  Handle next_campaign = 0;
+  Scheduler scheduler;
+  Fleet fleet;
+  LeaseTable leases;
+  AcceptedResults accepted;
+  Sequence ids;
+  Sequence tokens;
+  Counters counters;
+  bool lost = false;
+
+  // ---- batches
+  struct LeaseReady {
+    TaskId task;
+    Token token;
+  };  ///< Send the lease.
+  struct SessionReady {
+    Handle worker;
+    std::uint64_t session;
+    Welcome welcome;
+  };
+  struct StepOn {
+    Handle campaign;
+  };  ///< Go on creating or cancelling.
+  using Promise = std::variant<Send, Reply, LeaseReady, SessionReady, StepOn>;
+  struct Batch {
+    BatchId id = 0;
+    std::vector<Promise> promises;
+  };
+  std::vector<Transition> batch;
+  std::vector<Promise> promises;
+  std::deque<Batch> pending;
+  BatchId last_batch = 0;
+  BatchId committed = 0;
+  Actions out;
+
+  void write(Transition transition) { batch.push_back(std::move(transition)); }
+  void after_commit(Promise promise) { promises.push_back(std::move(promise)); }
+  void send(Handle worker, ToWorker message);
+  void send_to(const std::string& key, const std::string& routing, ToWorker message);
+  void promise_send(Handle worker, ToWorker message);
+  void event(CampaignId campaign, std::string type, const nlohmann::json& body);
+  void reply(RequestId request, Result<Reply::Done> answer);
+  void flush();
+  void keep(Promise& promise, const std::map<TaskId, std::string>& specs);
+  void send_lease(const LeaseReady& ready, const std::map<TaskId, std::string>& specs);
+  std::uint64_t next_id() { return ids.take(); }
+
+  // ---- events (machine.cpp, machine_messages.cpp, machine_campaigns.cpp)
+  void on(MessageReceived& event);
+  void on(MalformedReceived& event);
+  void on(SubmitCampaign& event);
+  void on(CancelCampaign& event);
+  void on(PauseCampaign& event);
+  void on(ResumeCampaign& event);
+  void on(DrainWorker& event);
+  void on(TrustChanged& event);
+  void on(Tick& event);
+  void on(StoreCommitted& event);
+  void on(StoreFailed& event);
+
+  // ---- sessions and messages (machine_messages.cpp)
+  void on_hello(const MessageReceived& from, const Hello& hello);
+  Welcome settle_hello(Handle worker, const Hello& hello, bool same_process);
+  void on_message(Handle worker, Heartbeat& heartbeat);
+  void on_message(Handle worker, ResultMessage& message);
+  void on_message(Handle worker, LogTail& tail);
+  void on_message(Handle worker, Goodbye& goodbye);
+  void close_session(Handle worker);
+  void lose_worker(Handle worker, const std::string& why);
+  void renew(Attempt& attempt);
+
+  // ---- attempts and tasks (machine_tasks.cpp)
+  void schedule();
+  void grant(Handle task, Handle worker);
+  void take_result(Attempt& attempt, TaskResult result);
+  void finish_task(Handle task, Token token, TaskResult result, bool dead);
+  /// Ends the attempt; the task goes back, or becomes a dead letter. `costs` false: not the task's
+  /// nor its worker's doing.
+  void interrupt(Attempt& attempt, Reason reason, const std::string& why, bool costs = true);
+  void put_back(const Attempt& attempt, planner::Decision decision, Reason reason,
+                const std::string& why);
+  void end_attempt(TaskId task, bool still_runs);
+  void bury(Handle task, Reason reason, const std::string& why);
+  Handle create_task(Handle repository, Handle unit, TaskKind kind, Work work);
+  void start_waiting(Handle task);
+  /// Blocked, or queued at the holder; makes what it needs first when that is gone.
+  void place(Handle task, const UnitInfo* info);
+  [[nodiscard]] bool must_wait(const Task& task) const;
+  void drop_task(Handle task);
+  [[nodiscard]] Duration backoff(const Task& task, std::uint32_t attempt) const;
+
+  // ---- repositories and units (machine_plan.cpp)
+  void source_done(Handle repository, Handle worker, const TaskResult& result);
+  void acquired_first(Handle repository, Handle worker, planner::SourcePlan plan);
+  void acquired_again(Handle repository, Handle worker, const planner::SourcePlan& plan);
+  void acquire_again(Handle repository, const std::string& why);
+  void fail_repository(Handle repository, planner::Judgement judgement);
+  void add_unit(Handle repository, planner::PlannedUnit unit, TaskId decided_by);
+  void finish_unit(Handle unit, const planner::Judgement& judgement, const UnitInfo* info,
+                   TaskId decided_by, double seconds);
+  void set_holder(Handle repository, Handle worker);
+  void check_holders();
+  void close_repository(Handle repository);
+
+  // ---- campaigns (machine_campaigns.cpp)
+  Handle open_campaign(CampaignEntry entry, std::uint32_t max_parallel);
+  void step_campaign(Handle campaign);
+  void create_some(Handle campaign);
+  void create_repository(Handle campaign, std::uint32_t ordinal, campaign::RepositoryEntry& entry);
+  void cancel_some(Handle campaign);
+  void start_cancel(Handle campaign, std::string why);
+  void cancel_repository(Handle repository, const std::string& why);
+  void cancel_task(Handle task);
+  void check_finished(Handle campaign);
+  void set_paused(RequestId request, CampaignId id, bool paused);
+  Handle add_repository(Handle campaign, const RepositoryRow& row);
+  void check_deadlines();
+  [[nodiscard]] Handle find_campaign(CampaignId id) const;
+
+  // ---- small helpers
+  [[nodiscard]] Source source_of(const Repository& repository) const;
+  [[nodiscard]] std::string source_json(const Repository& repository) const;
+  [[nodiscard]] std::vector<std::string> subdirs_of(const Repository& repository) const;
+  [[nodiscard]] std::string name_of(const Repository& repository) const;
+  CampaignEntry& campaign_of(const Repository& repository) {
+    return campaigns.at(repository.campaign);
+  }
+  [[nodiscard]] std::string worker_name(Handle worker) const;
+  [[nodiscard]] std::string why_queued(const Task& task) const;
+
+  // ---- start (machine_recover.cpp)
+  void recover(Recovered recovered, std::map<CampaignId, campaign::Campaign> parsed);
+  void recover_task(const TaskRow& row, const std::map<RepositoryId, Handle>& repository_of,
+                    const std::map<UnitId, Handle>& unit_of_id,
+                    const std::map<Handle, UnitInfo>& infos, Handle preferred, Handle worker);
+  void resume_repository(Handle repository, const std::map<Handle, UnitInfo>& infos);
+  FleetId fleet_id;
+  std::set<Handle> touched;  ///< Campaigns that may be finished.
+};
+
+[[nodiscard]] inline Error failure(Errc code, std::string what) {
+  Error error;
+  error.code = code;
+  error.what = std::move(what);
+  return error;
+}
+/// FNV-1a; names a unit's folder in eight bytes.
+[[nodiscard]] std::uint64_t hash_of(std::string_view text);
+/// Unit facts of a piece of work; nullptr for AcquireSource and NoOp.
+[[nodiscard]] const UnitInfo* unit_of(const Work& work);
+
+}  // namespace cupel::coordinator
