@@ -131,6 +131,10 @@ Result<Selection> select(const Table& table, const std::vector<Available>& avail
                          bool without_c) {
   const auto line = go_version.empty() ? std::optional(kNoGoLine) : GoVersion::parse(go_version);
   if (!line) return bad_version("go line", go_version);
+  // A pin by digest may carry the name of its repository: only the digest counts.
+  if (const auto at = settings_image.find('@'); at != std::string_view::npos) {
+    settings_image.remove_prefix(at + 1);
+  }
   if (!settings_image.empty() && settings_image != "auto") {
     return select_pinned(table, available, *line, go_version, settings_image, without_c);
   }

@@ -58,6 +58,14 @@ function(cupel_add_executable name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
+# Targets that build all programs of a kind: cupel_tests_unit, cupel_tests_sim, ..., cupel_fuzzers.
+function(cupel_collect collection name)
+  if(NOT TARGET ${collection})
+    add_custom_target(${collection})
+  endif()
+  add_dependencies(${collection} ${name})
+endfunction()
+
 # cupel_add_test(<name> [LABEL unit|sim|wire|integration|tidy] [TIMEOUT seconds] SOURCES ... [DEPS ...])
 # A GoogleTest program whose cases ctest knows by name.
 function(cupel_add_test name)
@@ -73,6 +81,7 @@ function(cupel_add_test name)
   target_compile_definitions(${name} PRIVATE CUPEL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              CUPEL_BINARY_DIR="${PROJECT_BINARY_DIR}")
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest_main cupel_warnings)
+  cupel_collect(cupel_tests_${arg_LABEL} ${name})
   gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
                        DISCOVERY_TIMEOUT 60)
 endfunction()
@@ -89,4 +98,5 @@ function(cupel_add_fuzzer name)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} cupel_warnings)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+  cupel_collect(cupel_fuzzers ${name})
 endfunction()

@@ -13,11 +13,7 @@ engine_answers() { [ -S "$1" ] && [ "$(curl -s --max-time 5 --unix-socket "$1" h
 # Prints the socket of a running engine that we may use; fails when there is none.
 find_engine() {
   local socket candidates=()
-  case ${DOCKER_HOST:-} in
-    '') ;;
-    unix://*) candidates+=("${DOCKER_HOST#unix://}") ;;
-    *) die "DOCKER_HOST is $DOCKER_HOST; Cupel speaks to an engine over a unix socket only" "unset it, or name unix:///path" ;;
-  esac
+  case ${DOCKER_HOST:-} in unix://*) candidates+=("${DOCKER_HOST#unix://}") ;; esac
   candidates+=("$ENGINE_SOCKET" "${XDG_RUNTIME_DIR:-/nonexistent}/docker.sock" /run/podman/podman.sock)
   for socket in "${candidates[@]}"; do
     if engine_answers "$socket"; then
@@ -59,7 +55,7 @@ start_engine_by_hand() {
     say "engine: mounting the control groups"
     as_root cgroupfs-mount || die "the control groups can't be mounted" "limits of memory and processes need them"
   fi
-  prefix=$(iptables_path)
+  prefix=$(iptables_path) || exit 1
   [ -z "$prefix" ] || path=$prefix:$path
   as_root mkdir -p "$ENGINE_DATA" "$ENGINE_RUN"
   as_root chmod 0711 "$ENGINE_DATA"
@@ -94,6 +90,11 @@ start_engine_by_systemd() {
 # Sets and exports DOCKER_HOST. Starts an engine only when none runs.
 ensure_engine() {
   local socket
+  case ${DOCKER_HOST:-unix://} in
+    unix://*) ;;
+    *) die "DOCKER_HOST is $DOCKER_HOST; Cupel speaks to an engine over a unix socket only" \
+      "unset it, or name unix:///path" ;;
+  esac
   if ! socket=$(find_engine); then
     if engine_closed_to_us; then
       die "an engine runs at $ENGINE_SOCKET, but you may not use it" \
@@ -129,7 +130,6 @@ stop_our_engine() {
     if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ]; then
       say "engine: stopping our dockerd ($pid)"
       as_root kill "$pid"
-      # pidfd-free wait for a process that is no child of this shell.
       as_root tail --pid="$pid" -f /dev/null
     fi
   fi

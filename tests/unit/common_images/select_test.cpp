@@ -74,6 +74,10 @@ TEST(Select, TakesThePinnedImageEvenWhenALowerOneWouldDo) {
   EXPECT_EQ(choose("1.20", "sha256:" + std::string(64, 'c')).image.has_cc, false);
 }
 
+TEST(Select, ReadsTheDigestOfAPinThatNamesARepository) {
+  EXPECT_EQ(choose("1.20", "golang@sha256:" + std::string(64, 'b')).image.go_version, "1.26.8");
+}
+
 TEST(Select, RefusesAPinnedImageThatIsOlderThanTheGoLine) {
   EXPECT_EQ(choose("1.25", "1.24").reason, Reason::requires_newer_toolchain);
   EXPECT_EQ(choose("1.25", "1.20").reason, Reason::requires_newer_toolchain);

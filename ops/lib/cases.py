@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Runs recorded cases through coordinator and worker and compares the answers with expect.json.
+
+A case is a folder with expect.json and a tree `repo/` or a script `make.sh DEST` that makes DEST/repo.
+Cases with the same settings share one campaign, so that the fleet works on all of them at once.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+KINDS_NOW = ("validate", "acquire")
+# Remarks that a result may carry beyond what a case lists.
+FREE_KINDS = {"test_failure_derived", "build_failure_dependent", "note", "environment"}
+# A repository with several modules has the worst outcome of its units.
+WORST_FIRST = ("failing", "inconclusive", "refused", "cancelled", "passing")
+# The fields of an expected finding that must be equal where they are given.
+EXACT = ("kind", "package", "test", "analyzer", "inferred", "environment")
+
+
+class Case:
+    def __init__(self, folder):
+        self.folder = folder
+        self.expect = json.loads((folder / "expect.json").read_text())
+        self.id = self.expect["id"]
+        self.number = self.id.split("-")[0]
+        self.topic = self.expect.get("topic", "").split("/")[0]
+
+    def why_not(self):
+        """Why the fleet does not run it; None when it does."""
+        if self.expect.get("runner") == "parser":
+            return "only its recording counts (runner: parser)"
+        if self.expect["kind"] not in KINDS_NOW:
+            return "kind " + self.expect["kind"] + " is not part of this version"
+        return None
+
+    def prepare(self, scratch):
+        """Makes the repository below `scratch`; returns its path."""
+        place = scratch / self.id
+        place.mkdir(parents=True)
+        script = self.folder / "make.sh"
+        if script.exists():
+            done = subprocess.run(["bash", str(script), str(place)], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=120)
+            if done.returncode != 0:
+                raise RuntimeError(f"{self.id}: make.sh ended with {done.returncode}: {done.stderr[-500:]}")
+        else:
+            shutil.copytree(self.folder / "repo", place / "repo", symlinks=True)
+        return place / "repo"
+
+
+def size_text(value):
+    """Sizes of a case are bytes or in the engine's notation ("768m")."""
+    if isinstance(value, int):
+        return str(value // 2**20) + "MiB" if value % 2**20 == 0 else str(value)
+    return re.sub(r"^(\d+)([kmg])$", lambda m: m[1] + {"k": "KiB", "m": "MiB", "g": "GiB"}[m[2]], value)
+
+
+def campaign_of(settings, name, paths):
+    """The campaign file (JSON is YAML) for cases with these settings."""
+    test = {}
+    for key in ("timeout", "count", "race", "shuffle"):
+        if key in settings.get("test", {}):
+            test[key] = settings["test"][key]
+    # Cases were recorded with Go 1.26, whatever their go line says.
+    sandbox = {"image": "1.26"}
+    if settings.get("image") == "no_c_compiler":
+        sandbox["c_compiler"] = False
+    limits = {}
+    for ours, theirs in (("memory", "memory"), ("tmp", "tmp"), ("output_bytes", "output")):
+        if ours in settings.get("limits", {}):
+            limits[theirs] = size_text(settings["limits"][ours])
+    if "pids" in settings.get("limits", {}):
+        limits["pids"] = settings["limits"]["pids"]
+    if limits:
+        sandbox["limits"] = limits
+    if "check_limit_s" in settings:
+        sandbox["timeouts"] = {"check": f"{settings['check_limit_s']}s"}
+    campaign = {
+        "apiVersion": "cupel/v1", "kind": "Campaign", "name": name,
+        "repositories": [{"path": str(path)} for path in paths],
+        "change": {"none": {}},
+        "sandbox": sandbox,
+        # A case says what one run gives.
+        "strategy": {"retries": {"timeout": 0}},
+        "gate": {"fail_on": []},
+    }
+    if test:
+        campaign["validate"] = {"test": test}
+    return campaign
+
+
+def outcome_of(units):
+    """Outcome and reason of a repository: "class" or "class:reason"."""
+    best = None
+    for unit in units:
+        rank = WORST_FIRST.index(unit["verdict"]) if unit["verdict"] in WORST_FIRST else -1
+        if best is None or rank < best[0]:
+            reason = unit.get("reason") or "none"
+            best = (rank, unit["verdict"] + ("" if reason == "none" else ":" + reason))
+    return best[1] if best else "nothing"
+
+
+def same_outcome(wanted, got):
+    """The class must be equal; the reason where the case names one."""
+    wanted_class, _, wanted_reason = wanted.partition(":")
+    got_class, _, got_reason = got.partition(":")
+    return wanted_class == got_class and (not wanted_reason or wanted_reason == got_reason)
+
+
+def matches(wanted, finding):
+    for field in EXACT:
+        if field in wanted and (finding.get(field) or type(wanted[field])()) != wanted[field]:
+            return False
+    return re.search(wanted.get("message_pattern", ""), finding.get("message", ""), re.DOTALL) is not None
+
+
+def not_run_tests(units):
+    text = []
+    for unit in units:
+        for finding in unit.get("findings", []):
+            text.append(finding.get("test", ""))
+            text.append(finding.get("message", ""))
+        text.extend(str(note) for note in unit.get("notes", []))
+        text.append(unit.get("message") or "")
+    return "\n".join(text)
+
+
+def compare(expect, units):
+    """Differences in words; empty when all is as it should be."""
+    differences = []
+    got = outcome_of(units)
+    if not same_outcome(expect["right_outcome"], got):
+        detail = "; ".join(u["message"] for u in units if u.get("message"))[:200]
+        differences.append(f"outcome {got}, not {expect['right_outcome']}" + (f" ({detail})" if detail else ""))
+    findings = [f for unit in units for f in unit.get("findings", [])]
+    left = list(findings)
+    for wanted in expect.get("expected_findings", []):
+        hit = next((f for f in left if matches(wanted, f)), None)
+        # One finding may answer two expectations only when no other does.
+        hit = hit or next((f for f in findings if matches(wanted, f)), None)
+        if hit is None:
+            differences.append("missing finding " + " ".join(
+                f"{k}={wanted[k]}" for k in EXACT if wanted.get(k)) + f" /{wanted.get('message_pattern', '')}/")
+        elif hit in left:
+            left.remove(hit)
+    allow = expect.get("allow_extra")
+    for finding in left:
+        if finding["kind"] in FREE_KINDS:
+            continue
+        if allow and re.search(allow, finding.get("message", ""), re.DOTALL):
+            continue
+        differences.append("extra finding " + " ".join(
+            f"{k}={finding[k]}" for k in EXACT if finding.get(k)) + f": {finding.get('message', '')[:160]!r}")
+    tag = expect.get("environment_tag")
+    if tag and not any(f.get("environment") == tag for f in findings):
+        differences.append(f"no finding carries the tag {tag}")
+    told = not_run_tests(units)
+    for test in expect.get("tests_not_run", []):
+        if test not in told:
+            differences.append(f"test {test} is not told as not run")
+    return differences
+
+
+def run_campaign(options, scratch, name, settings, cases):
+    """Results by path. The worker is told where the fixture proxy is by its own settings."""
+    paths = {}
+    for case in cases:
+        paths[str(case.prepare(scratch / "repositories"))] = case
+    campaign = scratch / f"{name}.yaml"
+    campaign.write_text(json.dumps(campaign_of(settings, name, sorted(paths)), indent=1))
+    reports = scratch / f"{name}-report"
+    environment = dict(os.environ)
+    environment.update({
+        "XDG_STATE_HOME": str(scratch / f"{name}-state"),
+        "CUPEL_WORKER_ALLOW_LOCAL_SOURCES": "true",
+        "CUPEL_WORKER_SLOTS": str(options.slots),
+        "NO_COLOR": "1",
+    })
+    proxy = options.directory / "_proxy"
+    if proxy.is_dir():
+        environment["CUPEL_WORKER_FIXTURE_PROXY"] = str(proxy)
+    command = [options.cupel, "run", "--local", "-f", str(campaign), "--exit-zero", "--report-dir", str(reports)]
+    log = scratch / f"{name}.log"
+    with open(log, "wb") as out:
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=out,
+                              stderr=subprocess.STDOUT, timeout=options.limit)
+    report = reports / "report.json"
+    if not report.exists():
+        tail = log.read_text(errors="replace")[-3000:]
+        raise RuntimeError(f"cupel run ended with {done.returncode} and left no report:\n{tail}")
+    return paths, json.loads(report.read_text())
+
+
+def units_by_case(paths, report):
+    found = {case.id: [] for case in paths.values()}
+    for unit in report["results"]:
+        names = " ".join(str(unit.get(key, "")) for key in ("repository", "source"))
+        for path, case in paths.items():
+            if path in names:
+                found[case.id].append(unit)
+    return found
+
+
+def spread(cases, number):
+    """At most `number` cases, taken from every topic in turn."""
+    topics = {}
+    for case in cases:
+        topics.setdefault(case.topic, []).append(case)
+    picked = []
+    while len(picked) < number and any(topics.values()):
+        for topic in sorted(topics):
+            if topics[topic] and len(picked) < number:
+                picked.append(topics[topic].pop(0))
+    return sorted(picked, key=lambda case: case.id)
+
+
+def select(options):
+    folders = sorted(p.parent for p in options.directory.glob("*/expect.json"))
+    if not folders:
+        sys.exit(f"error: {options.directory} holds no case (a folder with expect.json)")
+    cases = [Case(folder) for folder in folders]
+    if options.ids:
+        wanted = set(options.ids)
+        cases = [c for c in cases if c.id in wanted or c.number in wanted or c.number.lstrip("0") in wanted]
+        if not cases:
+            sys.exit("error: no case has one of these ids")
+    skipped = [(c, c.why_not()) for c in cases if c.why_not()]
+    cases = [c for c in cases if not c.why_not()]
+    if options.at_most and len(cases) > options.at_most:
+        kept = spread(cases, options.at_most)
+        skipped += [(c, "over the budget") for c in cases if c not in kept]
+        cases = kept
+    return cases, skipped
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="ops/cases", description=__doc__.splitlines()[0])
+    parser.add_argument("directory", type=Path, metavar="DIR")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="number or whole id; all when none is named")
+    parser.add_argument("--cupel", required=True, help="the client")
+    parser.add_argument("--slots", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--limit", type=int, default=3600, help="seconds for one campaign")
+    parser.add_argument("--at-most", type=int, default=0, help="this many cases, spread over the topics")
+    parser.add_argument("--keep", action="store_true", help="keep campaigns, logs and reports")
+    parser.add_argument("--json", type=Path, help="write the summary there")
+    options = parser.parse_args()
+    options.directory = options.directory.resolve()
+
+    cases, skipped = select(options)
+    for case, why in skipped:
+        print(f"skip  {case.id}: {why}")
+    groups = {}
+    for case in cases:
+        groups.setdefault(json.dumps(case.expect.get("settings", {}), sort_keys=True), []).append(case)
+
+    scratch = Path(tempfile.mkdtemp(prefix="cupel-cases-"))
+    started = time.monotonic()
+    failed = passed = 0
+    try:
+        for index, (settings, members) in enumerate(sorted(groups.items(), key=lambda g: -len(g[1]))):
+            name = f"cases-{index}"
+            try:
+                paths, report = run_campaign(options, scratch, name, json.loads(settings), members)
+                units = units_by_case(paths, report)
+            except (RuntimeError, subprocess.TimeoutExpired, OSError, KeyError, ValueError) as error:
+                failed += len(members)
+                print(f"FAIL  {', '.join(c.id for c in members)}: {error}", flush=True)
+                continue
+            for case in members:
+                differences = compare(case.expect, units[case.id])
+                if differences:
+                    failed += 1
+                    print(f"FAIL  {case.id}: " + "\n        ".join(differences), flush=True)
+                else:
+                    passed += 1
+                    print(f"ok    {case.id}: {outcome_of(units[case.id])}", flush=True)
+    finally:
+        if options.keep or failed:
+            print(f"kept: {scratch}", file=sys.stderr)
+        else:
+            subprocess.run(["chmod", "-R", "u+rwX", str(scratch)], check=False)
+            shutil.rmtree(scratch, ignore_errors=True)
+    seconds = round(time.monotonic() - started)
+    print(f"cases: {passed} agree, {failed} differ, {len(skipped)} skipped, {seconds} s")
+    if options.json:
+        options.json.write_text(json.dumps({"passed": passed, "failed": failed, "skipped": len(skipped),
+                                            "seconds": seconds}))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
