@@ -258,4 +258,21 @@ Result<std::string> container_spec(const RunRequest& request, const ProfileConte
   return spec.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string inspection_spec(const std::string& image, const ProfileContext& context,
+                            const RunIdentity& run) {
+  const Json spec = {{"Image", image},
+                     {"User", kContainerUser},
+                     {"Entrypoint", {"/never-started"}},
+                     {"Labels", container_labels(RunRequest{}, context, run)},
+                     {"Healthcheck", {{"Test", {"NONE"}}}},
+                     {"NetworkDisabled", true},
+                     {"HostConfig",
+                      {{"NetworkMode", "none"},
+                       {"ReadonlyRootfs", true},
+                       {"CapDrop", {"ALL"}},
+                       {"LogConfig", {{"Type", "none"}, {"Config", Json::object()}}},
+                       {"AutoRemove", false}}}};
+  return spec.dump();
+}
+
 }  // namespace cupel::worker

@@ -93,6 +93,10 @@ inline constexpr std::uint32_t kContainerUid = 65534;
                                                  const ProfileContext& context,
                                                  const ImageTraits& image, const RunIdentity& run);
 
+/// The body of a create call for a container that is never started: only to look into an image.
+[[nodiscard]] std::string inspection_spec(const std::string& image, const ProfileContext& context,
+                                          const RunIdentity& run);
+
 /// Bound of one stored log: more than twice the cap, with the engine's overhead per line.
 [[nodiscard]] std::uint64_t log_bytes_bound(const RunLimits& limits);
 

@@ -1,0 +1,115 @@
+/// One run on its way from create to remove. Internal to worker/run.
+#pragma once
+
+#include "common/docker/client.hpp"
+#include "common/engine/log_frames.hpp"
+#include "worker/core/engine/container_spec.hpp"
+#include "worker/core/engine/head_tail.hpp"
+#include "worker/core/engine/wrapper_protocol.hpp"
+#include "worker/run/run_executor.hpp"
+#include "worker/run/run_marks.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cupel::worker {
+
+/// Both output streams of a run: frames, markers, caps.
+class RunOutput {
+ public:
+  RunOutput(const std::string& nonce, std::uint64_t bytes_max, OutputSink sink);
+  RunOutput(const RunOutput&) = delete;
+  RunOutput& operator=(const RunOutput&) = delete;
+
+  void feed_frames(std::string_view bytes) { frames_.feed(bytes); }
+  void feed_payload(Stream stream, std::string_view bytes);
+  void finish();
+  [[nodiscard]] bool started() const { return out_.filter.started() && err_.filter.started(); }
+  /// Of either stream; both carry the same trailer.
+  [[nodiscard]] std::optional<WrapperReport> report() const;
+  /// Moves what was kept into the report, judged against the wrapper's counts.
+  void fill(RunReport& report);
+
+ private:
+  struct Side {
+    HeadTail kept;
+    MarkerFilter filter;
+  };
+  void fill_side(Side& side, std::uint64_t expected, Captured& captured) const;
+
+  Side out_;
+  Side err_;
+  engine::LogFrames frames_;
+};
+
+class RunSession : public std::enable_shared_from_this<RunSession> {
+ public:
+  struct Host {
+    boost::asio::any_io_executor executor;
+    docker::Client* engine = nullptr;
+    boost::asio::thread_pool* files = nullptr;
+    const ExecutorOptions* options = nullptr;
+  };
+
+  RunSession(Host host, RunRequest request, RunIdentity identity, OutputSink output);
+
+  /// The whole run. Never throws; shields itself by never being cancelled (ask() is the way).
+  [[nodiscard]] boost::asio::awaitable<void> drive(ImageTraits image);
+  /// Ends the run early; the first reason wins.
+  void ask(EndedBy reason);
+  [[nodiscard]] RunReport take_report() { return std::move(report_); }
+  /// The container may still be there: for the reaper.
+  [[nodiscard]] bool parked() const { return parked_; }
+
+ private:
+  using Step = boost::asio::awaitable<bool>;
+
+  [[nodiscard]] Step prepare(const ImageTraits& image);
+  [[nodiscard]] Step create(std::string spec);
+  [[nodiscard]] Step begin();
+  [[nodiscard]] boost::asio::awaitable<void> read_output();
+  [[nodiscard]] boost::asio::awaitable<void> wait_for_end();
+  [[nodiscard]] boost::asio::awaitable<void> watch_mounts();
+  [[nodiscard]] boost::asio::awaitable<void> supervise();
+  [[nodiscard]] boost::asio::awaitable<void> order_end();
+  [[nodiscard]] boost::asio::awaitable<void> force_end();
+  [[nodiscard]] boost::asio::awaitable<void> collect();
+  [[nodiscard]] boost::asio::awaitable<void> clean_up();
+  [[nodiscard]] boost::asio::awaitable<void> sleep_until(TimePoint time);
+  void spawn(boost::asio::awaitable<void> task);
+  void wake() { wake_.cancel(); }
+  void fail(Error error);
+  void note(const Error& error);
+  void judge();
+
+  Host host_;
+  RunRequest request_;
+  RunIdentity identity_;
+  std::string nonce_;
+  OutputSink sink_;
+  RunMarks marks_;
+  std::string orders_;
+  std::string spec_;
+  std::string container_;
+  docker::Attachment attachment_;
+  std::unique_ptr<RunOutput> output_;
+  boost::asio::steady_timer wake_;
+  RunReport report_;
+
+  TimePoint started_at_{};
+  std::size_t children_ = 0;
+  bool output_ended_ = false;
+  bool ended_ = false;  ///< The engine says that the container doesn't run.
+  std::optional<Error> wait_error_;
+  std::optional<EndedBy> asked_;
+  bool ordered_ = false;
+  bool stopping_watch_ = false;
+  bool parked_ = false;
+};
+
+}  // namespace cupel::worker
