@@ -78,7 +78,8 @@ asio::awaitable<Result<bool>> find_compiler(std::shared_ptr<RunExecutor::Impl> i
                                             std::string image) {
   const RunIdentity identity{
       .run_id = fs::random_hex(8),
-      .deadline = {wall_now().us + std::chrono::microseconds(kDeadlineSlack).count()}};
+      .deadline = {wall_now().us +
+                   std::chrono::duration_cast<std::chrono::microseconds>(kDeadlineSlack).count()}};
   impl->live.insert(identity.run_id);
   Result<bool> found = false;
   const Result<std::string> created =
