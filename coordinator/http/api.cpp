@@ -1,0 +1,48 @@
+#include "coordinator/http/api.hpp"
+
+#include "common/campaign/schema.hpp"
+#include "common/core/limits.hpp"
+#include "common/core/version.hpp"
+#include "coordinator/http/views.hpp"
+
+namespace cupel::coordinator::http {
+namespace {
+
+using cupel::http::Request;
+using cupel::http::Response;
+using cupel::http::RouteOptions;
+using cupel::http::text_response;
+
+constexpr std::string_view kPlainText = "text/plain; charset=utf-8";
+
+}  // namespace
+
+void Api::install(cupel::http::Server& server) {
+  server.route_sync("GET", "/-/healthy",
+                    [](const Request&) { return text_response(200, std::string(kPlainText), "healthy\n"); });
+  server.route_sync("GET", "/-/ready", [this](const Request&) -> Response {
+    const std::string why = parts_.not_ready_why();
+    if (why.empty()) return text_response(200, std::string(kPlainText), "ready\n");
+    return cupel::http::problem({.code = Errc::not_ready, .what = why, .detail = {}, .hint = {}});
+  });
+  server.route_sync("GET", "/metrics", [this](const Request&) {
+    return text_response(200, "text/plain; version=0.0.4; charset=utf-8", parts_.metrics());
+  });
+  server.route_sync(
+      "GET", "/api/v1/version",
+      [](const Request&) {
+        return json_response(200, {{"version", kVersion},
+                                   {"protocol_min", kProtocolVersionMin},
+                                   {"protocol_max", kProtocolVersionMax}});
+      },
+      RouteOptions{.scope = "read"});
+  server.route_sync(
+      "GET", "/api/v1/schemas/campaign.json",
+      [](const Request&) { return text_response(200, "application/schema+json", campaign::json_schema()); },
+      RouteOptions{.scope = "read"});
+  install_campaigns(server);
+  install_tasks(server);
+  install_fleet(server);
+}
+
+}  // namespace cupel::coordinator::http

@@ -1,0 +1,84 @@
+/// The coordinator's HTTP API (docs/api.md) on a common/http server.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/campaign/campaign.hpp"
+#include "common/http/server.hpp"
+#include "coordinator/fs/artifact_store.hpp"
+#include "coordinator/fs/live_logs.hpp"
+#include "coordinator/fs/plan_store.hpp"
+#include "coordinator/http/control_port.hpp"
+#include "coordinator/http/event_hub.hpp"
+#include "coordinator/http/read_pool.hpp"
+
+namespace cupel::coordinator::http {
+
+/// Everything the API rests on; all of it outlives the server.
+struct ApiParts {
+  ControlPort& control;
+  ReadPool& readers;
+  EventHub& events;
+  fs::ArtifactStore& artifacts;
+  fs::LiveLogs& live_logs;
+  fs::PlanStore& plans;
+  std::function<std::string()> metrics;        ///< Text of /metrics; made on the HTTP loop.
+  std::function<std::string()> not_ready_why;  ///< Empty = ready.
+};
+
+/// One object for the server's life. Its handlers run on the HTTP loop.
+class Api {
+ public:
+  explicit Api(ApiParts parts) : parts_(std::move(parts)) {}
+  void install(cupel::http::Server& server);
+
+ private:
+  using Answer = boost::asio::awaitable<cupel::http::Response>;
+  using Request = cupel::http::Request;
+
+  void install_campaigns(cupel::http::Server& server);
+  void install_tasks(cupel::http::Server& server);
+  void install_fleet(cupel::http::Server& server);
+
+  Answer check(Request request);
+  Answer make_plan(Request request);
+  Answer show_plan(Request request);
+  Answer submit(Request request);
+  Answer list_campaigns(Request request);
+  Answer show_campaign(Request request);
+  Answer show_document(Request request);
+  Answer results(Request request);
+  Answer cancel(Request request);
+  cupel::http::Response events(const Request& request);
+
+  Answer show_task(Request request);
+  Answer log(Request request);
+  Result<std::unique_ptr<cupel::http::UploadSink>> upload(const Request& request);
+
+  Answer list_workers(Request request);
+  Answer drain(Request request, bool on);
+
+  /// Either a campaign that may be submitted, or the answer that says why not.
+  struct Given {
+    std::optional<campaign::Campaign> campaign;
+    std::string document;
+    std::optional<cupel::http::Response> refused;
+  };
+  boost::asio::awaitable<Given> read_campaign(std::string body);
+  Answer summary(CampaignId id);
+  boost::asio::awaitable<Result<CampaignSummary>> find(CampaignId id);
+
+  ApiParts parts_;
+};
+
+/// "c-..." of the request's parameter; not_found when it is none.
+template <typename Identifier>
+Result<Identifier> id_param(const cupel::http::Request& request, const std::string& name) {
+  const std::string_view text = request.param(name);
+  const auto id = Identifier::parse(text);
+  if (id) return *id;
+  return Error{.code = Errc::not_found, .what = "'" + std::string(text) + "' is not known here", .detail = {}, .hint = {}};
+}
+
+}  // namespace cupel::coordinator::http

@@ -1,0 +1,31 @@
+/// What the HTTP API asks of the control loop. Called on the HTTP loop; answers come back to it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "coordinator/core/actions.hpp"
+#include "coordinator/core/machine.hpp"
+
+namespace cupel::coordinator::http {
+
+class ControlPort {
+ public:
+  ControlPort() = default;
+  ControlPort(const ControlPort&) = delete;
+  ControlPort& operator=(const ControlPort&) = delete;
+  virtual ~ControlPort() = default;
+
+  /// `request` of the events is filled in here. Answered after the commit. Errors: those of the machine,
+  /// not_ready while the coordinator stops.
+  virtual boost::asio::awaitable<Result<Reply::Done>> submit(SubmitCampaign event) = 0;
+  virtual boost::asio::awaitable<Result<Reply::Done>> cancel(CampaignId campaign) = 0;
+  virtual boost::asio::awaitable<Result<Reply::Done>> drain(WorkerId worker, bool on) = 0;
+  virtual boost::asio::awaitable<std::vector<WorkerView>> workers() = 0;
+  virtual boost::asio::awaitable<std::optional<std::string>> why(TaskId task) = 0;
+};
+
+}  // namespace cupel::coordinator::http

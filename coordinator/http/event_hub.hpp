@@ -1,0 +1,57 @@
+/// Brings committed events to everyone who listens by SSE.
+///
+/// A listener reads from a ring of the newest events, and from the store when it is behind the ring, so nothing
+/// is lost or doubled however slow it is; memory stays bounded. Lives on the HTTP loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "common/http/event_stream.hpp"
+#include "coordinator/http/read_pool.hpp"
+#include "coordinator/ports/store.hpp"
+
+namespace cupel::coordinator::http {
+
+class EventHub {
+ public:
+  /// `last_event`: the newest number in the store when the hub was made.
+  EventHub(boost::asio::io_context& loop, ReadPool& readers, std::uint64_t last_event,
+           std::size_t ring_max = 4096);
+  ~EventHub();
+  EventHub(const EventHub&) = delete;
+  EventHub& operator=(const EventHub&) = delete;
+
+  /// After their commit, in order.
+  void publish(std::vector<EventRow> events);
+  /// Events after number `after`; of one campaign, then the stream ends with the campaign.
+  [[nodiscard]] std::shared_ptr<cupel::http::EventStream> subscribe(std::uint64_t after,
+                                                                   std::optional<CampaignId> campaign);
+  [[nodiscard]] std::uint64_t last_event() const { return last_; }
+
+ private:
+  struct Listener;
+  boost::asio::awaitable<void> feed(std::shared_ptr<Listener> listener);
+  boost::asio::awaitable<Result<std::vector<EventRow>>> next(std::shared_ptr<Listener> listener);
+
+  boost::asio::io_context& loop_;
+  ReadPool& readers_;
+  std::size_t ring_max_;
+  std::deque<EventRow> ring_;
+  std::uint64_t before_ring_;  ///< Number of the newest event that is not in the ring any more.
+  std::uint64_t last_;
+  std::unordered_set<Listener*> listeners_;
+};
+
+/// `{v, seq, ts, type, campaign, ...}` on one line.
+[[nodiscard]] std::string event_json(const EventRow& event);
+
+}  // namespace cupel::coordinator::http

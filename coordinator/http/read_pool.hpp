@@ -1,0 +1,59 @@
+/// Threads for what blocks: reading the store, parsing large campaigns, syncing files.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "common/async/await_callback.hpp"
+#include "coordinator/ports/store.hpp"
+
+namespace cupel::coordinator::http {
+
+class ReadPool {
+ public:
+  using Job = std::function<void(StoreReader&)>;
+
+  /// One thread for each reader.
+  explicit ReadPool(std::vector<std::unique_ptr<StoreReader>> readers);
+  /// Ends after the jobs that wait.
+  ~ReadPool();
+  ReadPool(const ReadPool&) = delete;
+  ReadPool& operator=(const ReadPool&) = delete;
+
+  /// Runs `work` on a thread of the pool; the coroutine goes on where it was. An exception is a bug and becomes
+  /// Errc::bug.
+  template <typename T>
+  [[nodiscard]] boost::asio::awaitable<Result<T>> run(std::function<Result<T>(StoreReader&)> work) {
+    auto start = [this, work = std::move(work)](std::function<void(Result<T>)> done) {
+      add([work, done = std::move(done)](StoreReader& reader) {
+        try {
+          done(work(reader));
+        } catch (const std::exception& error) {
+          done(Error{.code = Errc::bug, .what = "a read failed inside", .detail = error.what(), .hint = {}});
+        }
+      });
+    };
+    return async::await_callback<Result<T>>(std::move(start));
+  }
+
+ private:
+  void add(Job job);
+  void serve(StoreReader& reader);
+
+  std::vector<std::unique_ptr<StoreReader>> readers_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> jobs_;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace cupel::coordinator::http

@@ -1,0 +1,28 @@
+/// Records as the JSON of the API (docs/api.md). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "common/http/message.hpp"
+#include "coordinator/core/machine.hpp"
+#include "coordinator/ports/store.hpp"
+
+namespace cupel::coordinator::http {
+
+[[nodiscard]] nlohmann::json summary_view(const CampaignSummary& summary);
+[[nodiscard]] nlohmann::json unit_view(const UnitResult& result);
+[[nodiscard]] nlohmann::json task_view(const TaskView& view, const std::optional<std::string>& why);
+[[nodiscard]] nlohmann::json worker_view(const WorkerView& worker);
+
+[[nodiscard]] cupel::http::Response json_response(unsigned status, const nlohmann::json& body);
+
+/// Parses kept JSON; null for an empty or malformed text.
+[[nodiscard]] nlohmann::json kept_json(const std::string& text);
+
+/// `?limit=`: 1 to 200, default 200. Errors: bad_value.
+[[nodiscard]] Result<std::uint32_t> page_limit(const cupel::http::Request& request);
+
+}  // namespace cupel::coordinator::http

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/sql/store.hpp"
+
+namespace cupel::coordinator::sql {
+
+/// A folder of its own for every test, removed at the end.
+class ScratchDir {
+ public:
+  ScratchDir();
+  ~ScratchDir();
+  ScratchDir(const ScratchDir&) = delete;
+  ScratchDir& operator=(const ScratchDir&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Applies a batch and waits for its commit.
+Result<Applied> commit(StoreWriter& writer, std::vector<Transition> batch);
+
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  std::unique_ptr<SqlWriter> open_writer(WriterOptions options = {});
+
+  ScratchDir dir_;
+  std::filesystem::path file_ = dir_.path() / "store.db";
+  std::unique_ptr<SqlWriter> writer_;
+  std::unique_ptr<SqlReader> reader_;
+};
+
+inline constexpr CampaignId kCampaign{11};
+inline constexpr RepositoryId kRepository{21};
+inline constexpr UnitId kUnit{31};
+inline constexpr TaskId kTask{41};
+inline constexpr WorkerId kWorker{0xfedc'ba98'7654'3210};  // above what a signed number holds
+inline constexpr Token kToken{51};
+
+/// A campaign with one repository, one unit and one queued task.
+std::vector<Transition> small_campaign();
+TaskRow queued_task();
+TaskResult passing_result(TaskId task, Token token);
+
+}  // namespace cupel::coordinator::sql

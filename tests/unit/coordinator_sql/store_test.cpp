@@ -1,0 +1,333 @@
+#include "coordinator/sql/store.hpp"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <latch>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/coordinator_sql/fixture.hpp"
+
+namespace cupel::coordinator::sql {
+namespace {
+
+TEST_F(StoreTest, IsReadableByItsOwnerOnly) {
+  struct stat info{};
+  ASSERT_EQ(::stat(file_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
+}
+
+TEST_F(StoreTest, RecoversWhatACampaignIsMadeOf) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+
+  const auto recovered = reader_->recover();
+
+  ASSERT_TRUE(recovered) << recovered.error().text();
+  EXPECT_TRUE(recovered->fleet);
+  ASSERT_EQ(recovered->campaigns.size(), 1U);
+  EXPECT_EQ(recovered->campaigns[0].owner, "alice");
+  EXPECT_EQ(recovered->campaigns[0].priority, 7);
+  EXPECT_EQ(recovered->campaigns[0].created.us, 900);
+  ASSERT_EQ(recovered->repositories.size(), 1U);
+  EXPECT_EQ(recovered->repositories[0].subdirs, (std::vector<std::string>{"a", "b \"c\""}));
+  EXPECT_EQ(recovered->repositories[0].ordinal, 3U);
+  ASSERT_EQ(recovered->units.size(), 1U);
+  EXPECT_FALSE(recovered->units[0].verdict);
+  ASSERT_EQ(recovered->tasks.size(), 1U);
+  const TaskRow& task = recovered->tasks[0];
+  EXPECT_EQ(task.kind, TaskKind::execute);
+  EXPECT_EQ(task.state, TaskState::queued);
+  EXPECT_EQ(task.preferred, kWorker);
+  EXPECT_EQ(task.priority, -3);
+  EXPECT_EQ(task.ready.us, 1'000);
+}
+
+TEST_F(StoreTest, ALeaseGivesTheSpecAndTheEventsTheirNumbers) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+
+  const auto leased = commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}},
+                                       EventAppended{kCampaign, "task.started", "{}", {2'000}},
+                                       EventAppended{{}, "worker.joined", "{}", {2'001}}});
+
+  ASSERT_TRUE(leased) << leased.error().text();
+  EXPECT_EQ(leased->specs.at(kTask), R"({"execute":{}})");
+  ASSERT_EQ(leased->events.size(), 2U);
+  EXPECT_EQ(leased->events[0].seq, 1U);
+  EXPECT_EQ(leased->events[1].seq, 2U);
+  const auto task = reader_->task(kTask);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->task.state, TaskState::leased);
+  EXPECT_EQ(task->task.worker, kWorker);
+  ASSERT_EQ(task->attempts.size(), 1U);
+  EXPECT_EQ(task->attempts[0].how, "running");
+}
+
+TEST_F(StoreTest, AResultWithTheLiveTokenIsRecordedOnce) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
+
+  ASSERT_TRUE(commit(*writer_, {TaskFinished{kTask, kToken, {3'000}, passing_result(kTask, kToken)},
+                               UnitFinished{kUnit, Verdict::passing, Reason::none, Fault::none, "fine", kTask,
+                                            {3'000}}}));
+
+  const auto task = reader_->task(kTask);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->task.state, TaskState::done);
+  EXPECT_EQ(nlohmann::json::parse(task->result)["message"], "all of it");
+  ASSERT_EQ(task->attempts.size(), 1U);
+  EXPECT_EQ(task->attempts[0].how, "passing");
+  EXPECT_EQ(task->attempts[0].started.us, 2'000);
+  EXPECT_EQ(task->attempts[0].ended.us, 3'000);
+  const auto results = reader_->results(kCampaign, {}, 10, Verdict::passing);
+  ASSERT_TRUE(results);
+  ASSERT_EQ(results->size(), 1U);
+  EXPECT_EQ((*results)[0].unit.message, "fine");
+  EXPECT_EQ((*results)[0].repository.id, kRepository);
+  EXPECT_FALSE((*results)[0].result.empty());
+  const auto again =
+      commit(*writer_, {TaskFinished{kTask, kToken, {4'000}, passing_result(kTask, kToken)}});
+  EXPECT_FALSE(again);
+}
+
+TEST_F(StoreTest, AResultWithAnOldTokenChangesNothing) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
+  ASSERT_TRUE(commit(*writer_, {TaskReturned{kTask, kToken, TaskState::queued, 0, 1, {}, {2'500}, "worker lost"}}));
+  ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, {52}, kWorker, {3'000}}}));
+
+  const auto late = commit(*writer_, {EventAppended{kCampaign, "task.finished", "{}", {4'000}},
+                                     TaskFinished{kTask, kToken, {4'000}, passing_result(kTask, kToken)}});
+
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::store_failed);
+  const auto task = reader_->task(kTask);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->task.state, TaskState::leased);
+  EXPECT_TRUE(task->result.empty());
+  EXPECT_EQ(*reader_->last_event(), 0U);
+}
+
+TEST_F(StoreTest, ATokenNeverGoesBack) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}},
+                               TaskReturned{kTask, kToken, TaskState::queued, 0, 1, {}, {2'500}, "drain"}}));
+
+  EXPECT_FALSE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {3'000}}}));
+}
+
+TEST_F(StoreTest, AfterAFailureEveryBatchFails) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  ASSERT_FALSE(commit(*writer_, small_campaign()));
+
+  EXPECT_FALSE(commit(*writer_, {EventAppended{kCampaign, "a", "{}", {}}}));
+  EXPECT_TRUE(writer_->failed());
+}
+
+TEST_F(StoreTest, AReturnedTaskKeepsItsHistoryAndCountsInterruptions) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
+
+  ASSERT_TRUE(commit(*writer_, {TaskReturned{kTask, kToken, TaskState::queued, 1, 2, {9'000}, {2'500}, "engine"}}));
+
+  const auto task = reader_->task(kTask);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->task.state, TaskState::queued);
+  EXPECT_EQ(task->task.charged, 1U);
+  EXPECT_EQ(task->task.interruptions, 2U);
+  EXPECT_EQ(task->task.not_before.us, 9'000);
+  EXPECT_EQ(task->task.token, kToken);
+  EXPECT_FALSE(task->task.worker);
+  ASSERT_EQ(task->attempts.size(), 1U);
+  EXPECT_EQ(task->attempts[0].how, "engine");
+  EXPECT_EQ(reader_->campaign(kCampaign)->interruptions, 2U);
+}
+
+TEST_F(StoreTest, EveryOtherTransitionIsSeenAgain) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+
+  ASSERT_TRUE(commit(*writer_, {RepositoryPinned{kRepository, "c0ffee", "tree", kWorker},
+                               WorkerSeen{kWorker, "build-7", "key", "host", "0.1", {5}},
+                               WorkerSeen{kWorker, "build-7", "key", "host2", "0.2", {6}},
+                               WorkerDrain{kWorker, true}, SequencesReserved{1'000, 0},
+                               SequencesReserved{900, 2'000},
+                               TaskStateChanged{kTask, TaskState::blocked, {9}, {7}},
+                               CampaignChanged{kCampaign, CampaignState::paused, {8}}}));
+
+  const auto recovered = reader_->recover();
+  ASSERT_TRUE(recovered);
+  EXPECT_EQ(recovered->repositories[0].commit, "c0ffee");
+  EXPECT_EQ(recovered->repositories[0].tree, "tree");
+  EXPECT_EQ(recovered->repositories[0].holder, kWorker);
+  ASSERT_EQ(recovered->workers.size(), 1U);
+  EXPECT_EQ(recovered->workers[0].host, "host2");
+  EXPECT_EQ(recovered->draining, std::vector<WorkerId>{kWorker});
+  EXPECT_EQ(recovered->sequences.ids, 1'000U);
+  EXPECT_EQ(recovered->sequences.tokens, 2'000U);
+  EXPECT_EQ(recovered->tasks[0].state, TaskState::blocked);
+  EXPECT_EQ(recovered->tasks[0].preferred, WorkerId{9});
+  EXPECT_EQ(recovered->campaigns[0].state, CampaignState::paused);
+  ASSERT_TRUE(commit(*writer_, {RepositoryHolder{kRepository, {}}, WorkerDrain{kWorker, false},
+                               TaskStateChanged{kTask, TaskState::cancelled, {}, {9}},
+                               CampaignChanged{kCampaign, CampaignState::cancelled, {10}}}));
+  EXPECT_EQ((*reader_->repositories(kCampaign))[0].holder, WorkerId{});
+  const auto later = reader_->recover();
+  EXPECT_TRUE(later->campaigns.empty());
+  EXPECT_TRUE(later->tasks.empty());
+  EXPECT_TRUE(later->draining.empty());
+  EXPECT_EQ(reader_->campaign(kCampaign)->campaign.finished.us, 10);
+}
+
+TEST_F(StoreTest, TheCountsOfASummaryAddUp) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  UnitRow finished;
+  finished.id = {32};
+  finished.campaign = kCampaign;
+  finished.repository = {22};
+  finished.verdict = Verdict::refused;
+  finished.reason = Reason::no_go_mod;
+  RepositoryRow second;
+  second.id = {22};
+  second.campaign = kCampaign;
+  RepositoryRow third;
+  third.id = {23};
+  third.campaign = kCampaign;
+  ASSERT_TRUE(commit(*writer_, {RepositoryCreated{second}, RepositoryCreated{third}, UnitCreated{finished}}));
+
+  const auto summary = reader_->campaign(kCampaign);
+
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->units, 2U);
+  EXPECT_EQ(summary->units_open, 1U);
+  EXPECT_EQ(summary->verdicts.at(Verdict::refused), 1U);
+  EXPECT_EQ(summary->repositories, 3U);
+  EXPECT_EQ(summary->repositories_open, 1U);
+  EXPECT_EQ(summary->tasks.at(TaskState::queued), 1U);
+  const auto refused = reader_->results(kCampaign, {}, 10, Verdict::refused);
+  ASSERT_EQ(refused->size(), 1U);
+  EXPECT_EQ((*refused)[0].unit.reason, Reason::no_go_mod);
+}
+
+TEST_F(StoreTest, PagesOfCampaignsAndResultsMeetWithoutOverlap) {
+  std::vector<Transition> batch;
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    CampaignRow campaign;
+    campaign.id = {i};
+    batch.push_back(CampaignCreated{campaign});
+    UnitRow unit;
+    unit.id = {100 + i};
+    unit.campaign = {1};
+    batch.push_back(UnitCreated{unit});
+  }
+  ASSERT_TRUE(commit(*writer_, batch));
+
+  const auto first = reader_->campaigns({2, ""}, std::nullopt);
+  const auto rest = reader_->campaigns({10, CampaignId{4}.text()}, CampaignState::running);
+  const auto units = reader_->results({1}, {102}, 2, std::nullopt);
+
+  ASSERT_EQ(first->size(), 2U);
+  EXPECT_EQ((*first)[1].campaign.id, CampaignId{4});
+  ASSERT_EQ(rest->size(), 3U);
+  EXPECT_EQ((*rest)[0].campaign.id, CampaignId{3});
+  ASSERT_EQ(units->size(), 2U);
+  EXPECT_EQ((*units)[0].unit.id, UnitId{103});
+  EXPECT_EQ(reader_->campaigns({10, "nonsense"}, std::nullopt).error().code, Errc::bad_value);
+}
+
+TEST_F(StoreTest, EventsAreReadAfterANumber) {
+  ASSERT_TRUE(commit(*writer_, {EventAppended{{1}, "a", R"({"x":1})", {1}}, EventAppended{{2}, "b", "{}", {2}},
+                               EventAppended{{1}, "c", "{}", {3}}}));
+
+  const auto all = reader_->events_after(1, std::nullopt, 10);
+  const auto one = reader_->events_after(0, CampaignId{1}, 10);
+
+  ASSERT_EQ(all->size(), 2U);
+  EXPECT_EQ((*all)[0].type, "b");
+  ASSERT_EQ(one->size(), 2U);
+  EXPECT_EQ((*one)[0].body, R"({"x":1})");
+  EXPECT_EQ((*one)[1].seq, 3U);
+  EXPECT_EQ(*reader_->last_event(), 3U);
+}
+
+TEST_F(StoreTest, EventNumbersGoOnAfterARestart) {
+  ASSERT_TRUE(commit(*writer_, {EventAppended{{1}, "a", "{}", {1}}}));
+  writer_.reset();
+
+  const auto next = commit(*open_writer(), {EventAppended{{1}, "b", "{}", {2}}});
+
+  EXPECT_EQ(next->events[0].seq, 2U);
+}
+
+TEST_F(StoreTest, FindsACampaignByItsIdempotencyKey) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+
+  EXPECT_EQ(*reader_->find_idempotent("alice", "once"), kCampaign);
+  EXPECT_EQ(*reader_->find_idempotent("bob", "once"), std::nullopt);
+  EXPECT_EQ(*reader_->find_idempotent("alice", ""), std::nullopt);
+}
+
+TEST_F(StoreTest, WhatIsUnknownIsNotFound) {
+  EXPECT_EQ(reader_->campaign({99}).error().code, Errc::not_found);
+  EXPECT_EQ(reader_->task({99}).error().code, Errc::not_found);
+}
+
+TEST_F(StoreTest, BatchesThatWaitAreCommittedTogether) {
+  writer_.reset();
+  std::mutex mutex;
+  std::vector<std::size_t> groups;
+  std::latch first_is_in(1);
+  std::latch go_on(1);
+  std::latch all_done(3);
+  WriterOptions options;
+  options.on_commit = [&](std::size_t batches, std::size_t, double, bool) {
+    const std::lock_guard lock(mutex);
+    groups.push_back(batches);
+  };
+  const auto writer = open_writer(options);
+  // The first batch holds the writer's thread in its callback, so that the two others must wait for it.
+  writer->apply({EventAppended{{1}, "a", "{}", {}}}, [&](const Result<Applied>&) {
+    first_is_in.count_down();
+    go_on.wait();
+    all_done.count_down();
+  });
+  first_is_in.wait();
+  for (int i = 0; i < 2; ++i) {
+    writer->apply({EventAppended{{1}, "b", "{}", {}}}, [&](const Result<Applied>&) { all_done.count_down(); });
+  }
+  go_on.count_down();
+  all_done.wait();
+
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(groups, (std::vector<std::size_t>{1, 2}));
+}
+
+TEST_F(StoreTest, ClosingCommitsWhatWaits) {
+  for (int i = 0; i < 100; ++i) writer_->apply({EventAppended{{1}, "a", "{}", {}}}, [](const Result<Applied>&) {});
+  writer_.reset();
+
+  EXPECT_EQ(*reader_->last_event(), 100U);
+}
+
+TEST(PrepareStore, SaysWhenTheFileIsNoStore) {
+  const ScratchDir dir;
+  std::ofstream(dir.path() / "store.db") << std::string(8192, 'x');
+
+  const auto refused = prepare_store(dir.path() / "store.db");
+
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("damaged"), std::string::npos) << refused.error().text();
+}
+
+TEST(PrepareStore, KeepsTheFleetsId) {
+  const ScratchDir dir;
+  const auto file = dir.path() / "store.db";
+  ASSERT_TRUE(prepare_store(file));
+  const FleetId fleet = (*SqlReader::open(file))->recover()->fleet;
+
+  ASSERT_TRUE(prepare_store(file));
+
+  EXPECT_EQ((*SqlReader::open(file))->recover()->fleet, fleet);
+}
+
+}  // namespace
+}  // namespace cupel::coordinator::sql
