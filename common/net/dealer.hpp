@@ -1,4 +1,8 @@
 /// The worker's side of a plane: a DEALER on an io_context that keeps itself connected.
+///
+/// It names no routing id, so that the ROUTER gives each connection one of its own. With a chosen
+/// one, a worker that comes back before the coordinator has noticed the loss of the old connection
+/// would be ignored, in silence, until it does.
 #pragma once
 
 #include "common/core/error.hpp"
@@ -36,7 +40,7 @@ struct DealerOptions {
   Duration retry_max = std::chrono::seconds(60);
   std::uint32_t reconnect_ms = 100;  ///< After a lost connection; doubled up to the maximum.
   std::uint32_t reconnect_max_ms = 30000;
-  /// For jitter and the routing id; default fs::random_u64.
+  /// For jitter; default fs::random_u64.
   std::function<std::uint64_t()> random;
 };
 
@@ -76,6 +80,9 @@ class Dealer {
 
   /// Never blocks and keeps nothing for later: what was not `sent` is the caller's to repeat.
   [[nodiscard]] SendStatus send(std::string_view bytes);
+  /// Drops the connection and makes another at once, without telling on_state about the loss. For
+  /// an owner that has heard nothing for too long: TCP itself may notice a cut minutes late.
+  void reconnect();
   [[nodiscard]] LinkState state() const;
   [[nodiscard]] const DealerCounters& counters() const;
   /// Closes the socket (what is queued gets up to 2 s in the background); no callback afterwards.

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,6 +48,7 @@ class TrustList {
 
  private:
   std::unordered_map<PublicKey, TrustedWorker> by_key_;
+  std::set<std::string, std::less<>> names_;
 };
 
 /// Appends a line, durably and under a lock beside the file; keeps comments. Makes the file (0644).

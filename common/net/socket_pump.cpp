@@ -1,0 +1,74 @@
+#include "common/net/socket_pump.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <cerrno>
+
+namespace cupel::net {
+
+SocketPump::SocketPump(boost::asio::io_context& io, zmq::socket_t& socket, Drain drain)
+    : io_(io),
+      socket_(socket),
+      drain_(std::move(drain)),
+      descriptor_(io, socket.get(zmq::sockopt::fd)) {}
+
+SocketPump::~SocketPump() {
+  stop();
+}
+
+void SocketPump::stop() {
+  if (std::exchange(stopped_, true)) return;
+  descriptor_.cancel();
+  descriptor_.release();
+}
+
+void SocketPump::after_send() {
+  if (!stopped_ && readable()) schedule();
+}
+
+void SocketPump::schedule() {
+  if (std::exchange(scheduled_, true)) return;
+  boost::asio::post(io_, [self = shared_from_this()] {
+    self->scheduled_ = false;
+    self->turn();
+  });
+}
+
+void SocketPump::turn() {
+  if (stopped_) return;
+  const bool more = drain_();
+  if (stopped_) return;
+  if (more || readable()) {
+    schedule();
+  } else {
+    wait();
+  }
+}
+
+void SocketPump::wait() {
+  if (std::exchange(waiting_, true)) return;
+  descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [self = shared_from_this()](const boost::system::error_code& error) {
+                           self->waiting_ = false;
+                           if (!error) self->turn();
+                         });
+}
+
+bool SocketPump::readable() {
+  try {
+    return (socket_.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0;
+  } catch (const zmq::error_t& error) {
+    return error.num() == EINTR;  // look again
+  }
+}
+
+bool receive_now(zmq::socket_t& socket, zmq::message_t& frame) {
+  try {
+    return socket.recv(frame, zmq::recv_flags::dontwait).has_value();
+  } catch (const zmq::error_t& error) {
+    if (error.num() == EINTR || error.num() == ETERM) return false;
+    throw;
+  }
+}
+
+}  // namespace cupel::net
