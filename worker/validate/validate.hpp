@@ -1,14 +1,6 @@
 /// Validates one side of a unit: runs its checks one after the other and judges them together.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <boost/asio/awaitable.hpp>
-
 #include "common/core/error.hpp"
 #include "common/core/ids.hpp"
 #include "common/core/settings.hpp"
@@ -19,10 +11,18 @@
 #include "worker/core/source/notes.hpp"
 #include "worker/ports/run_port.hpp"
 
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace cupel::worker {
 
-/// Makes a fresh build cache for one custom check and gives its host path. The caller removes it when
-/// the attempt ends.
+/// Makes a fresh build cache for one custom check and gives its host path. The caller removes it
+/// when the attempt ends.
 using FreshGocache = std::function<boost::asio::awaitable<Result<std::string>>()>;
 
 /// Output of a check while it runs. Called on the run loop.
@@ -39,12 +39,12 @@ struct ValidationInput {
   UnitInfo unit;
   ValidationSettings settings;  ///< Already clamped to the worker's bounds.
   SnapshotNotes notes;
-  std::string image;            ///< Engine image id.
-  bool cgo_available = true;    ///< The image has a C compiler.
-  /// source, modcache and gocache (fresh, this validation's own) must be set; a vendored unit has no
-  /// modcache of its own but may be given an empty one.
+  std::string image;          ///< Engine image id.
+  bool cgo_available = true;  ///< The image has a C compiler.
+  /// source, modcache and gocache (fresh, this validation's own) must be set; a vendored unit has
+  /// no modcache of its own but may be given an empty one.
   RunMounts mounts;
-  FreshGocache fresh_gocache;   ///< Needed only when the settings name custom checks.
+  FreshGocache fresh_gocache;  ///< Needed only when the settings name custom checks.
 };
 
 /// What a check wrote, for the log artifacts.
@@ -56,15 +56,16 @@ struct CheckLog {
 };
 
 struct ValidationResult {
-  Judgement judgement;          ///< outcome cancelled when `cancel` fired.
-  std::vector<CheckLog> logs;   ///< Of every check that ran, in order.
+  Judgement judgement;         ///< outcome cancelled when `cancel` fired.
+  std::vector<CheckLog> logs;  ///< Of every check that ran, in order.
 };
 
-/// Runs on the run loop. Never throws for what a run can do; cancellation ends the running check and
-/// skips the rest. After a run that the engine failed (`RunReport::error`) the remaining checks are
-/// not started, since their proof would be worth nothing: see Judgement::fleet_error.
-/// `runs` outlives the call.
-[[nodiscard]] boost::asio::awaitable<ValidationResult> validate(RunPort& runs, ValidationInput input,
+/// Runs on the run loop. Never throws for what a run can do; cancellation ends the running check
+/// and skips the rest. After a run that the engine failed (`RunReport::error`) the remaining checks
+/// are not started, since their proof would be worth nothing: see Judgement::fleet_error. `runs`
+/// outlives the call.
+[[nodiscard]] boost::asio::awaitable<ValidationResult> validate(RunPort& runs,
+                                                                ValidationInput input,
                                                                 std::shared_ptr<CancelToken> cancel,
                                                                 CheckOutputSink sink);
 

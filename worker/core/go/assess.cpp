@@ -1,11 +1,11 @@
 #include "worker/core/go/assess.hpp"
 
-#include <algorithm>
-
 #include "common/core/limits.hpp"
 #include "worker/core/go/command_error.hpp"
 #include "worker/core/go/keys.hpp"
 #include "worker/core/go/text.hpp"
+
+#include <algorithm>
 
 namespace cupel::worker::go {
 namespace {
@@ -35,7 +35,8 @@ std::string_view base_of(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-/// Tests read what lies beside them and in a testdata folder, their own or one above, and what they name.
+/// Tests read what lies beside them and in a testdata folder, their own or one above, and what they
+/// name.
 bool may_read(std::string_view package_dir, std::string_view file, std::string_view message) {
   const std::string_view base = base_of(file);
   if (base.size() >= 4 && contains(message, base)) return true;
@@ -63,7 +64,9 @@ std::string Surroundings::dir_of(std::string_view package) const {
   return {};
 }
 
-void Findings::apply(Reason reason) { out_.reason = stronger_reason(out_.reason, reason); }
+void Findings::apply(Reason reason) {
+  out_.reason = stronger_reason(out_.reason, reason);
+}
 
 Finding& Findings::push(FindingKind kind, std::string_view package, std::string_view test,
                         std::string message) {

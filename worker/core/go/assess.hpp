@@ -1,11 +1,6 @@
-/// What the output of one check says, before it is asked how far its run can be believed. Internal to the
-/// judge.
+/// What the output of one check says, before it is asked how far its run can be believed. Internal
+/// to the judge.
 #pragma once
-
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "common/core/finding.hpp"
 #include "worker/core/go/build_text.hpp"
@@ -13,6 +8,11 @@
 #include "worker/core/go/package_list.hpp"
 #include "worker/core/go/test_stream.hpp"
 #include "worker/core/go/vet_output.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace cupel::worker::go {
 

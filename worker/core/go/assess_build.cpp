@@ -1,11 +1,11 @@
 // list, build, vet and custom checks.
-#include <algorithm>
-
 #include "common/core/limits.hpp"
 #include "worker/core/go/assess.hpp"
-#include "worker/core/go/keys.hpp"
 #include "worker/core/go/command_error.hpp"
+#include "worker/core/go/keys.hpp"
 #include "worker/core/go/text.hpp"
+
+#include <algorithm>
 
 namespace cupel::worker::go {
 namespace {
@@ -14,16 +14,19 @@ bool contains(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
+}
 
-/// The package that a load error is about: as it says, by its file, by its directory, by what go list
-/// said of its packages.
+/// The package that a load error is about: as it says, by its file, by its directory, by what go
+/// list said of its packages.
 std::string package_of(const Surroundings& around, const TextProblem& problem) {
   const PackageList& list = around.list;
   if (!problem.package.empty()) return problem.package;
   const std::string_view dir = around.context.unit.dir;
   if (!problem.file.empty()) {
-    if (const auto* owner = list.owner_of(source_path(problem.file, dir))) return owner->import_path;
+    if (const auto* owner = list.owner_of(source_path(problem.file, dir)))
+      return owner->import_path;
   }
   const std::string_view line = first_line(problem.message);
   const auto in = line.rfind(" in /src/");
@@ -93,8 +96,9 @@ Assessment assess_list(const Surroundings& around) {
     if (known && known->reason == Reason::no_go_mod) findings.command_problem(listed.error);
   }
   if (out.packages == 0 && around.report.exit_code == 0) {
-    no_packages(around, text.no_packages ? std::string_view(text.no_packages_line)
-                                         : std::string_view("the patterns matched no packages"),
+    no_packages(around,
+                text.no_packages ? std::string_view(text.no_packages_line)
+                                 : std::string_view("the patterns matched no packages"),
                 findings);
   } else if (around.report.exit_code == 0 && !around.list.complete) {
     findings.apply(Reason::parse_failed);
@@ -145,8 +149,8 @@ Assessment assess_custom(const Surroundings& around, std::string_view name) {
   Output output;
   output.add(report.err.bytes);
   if (trim(report.err.bytes).empty()) output.add(report.out.bytes);
-  std::string message = "check " + std::string(name) + " ended with exit code " +
-                        std::to_string(report.exit_code);
+  std::string message =
+      "check " + std::string(name) + " ended with exit code " + std::to_string(report.exit_code);
   const std::string said = output.message(kMessageBytesMax - 256);
   if (!said.empty()) message += ": " + said;
   if (output.no_space) {

@@ -1,19 +1,22 @@
 // go test -json: the rules P5 to P19.
-#include <algorithm>
-#include <set>
+#include "worker/core/go/assess.hpp"
 
 #include "common/core/limits.hpp"
-#include "worker/core/go/assess.hpp"
 #include "worker/core/go/command_error.hpp"
 #include "worker/core/go/keys.hpp"
 #include "worker/core/go/text.hpp"
+
+#include <algorithm>
+#include <set>
 
 namespace cupel::worker::go {
 namespace {
 
 constexpr std::size_t kNamesInNote = 20;
 
-bool is_benchmark(const TestRecord& test) { return test.name.starts_with("Benchmark"); }
+bool is_benchmark(const TestRecord& test) {
+  return test.name.starts_with("Benchmark");
+}
 
 class TestAssessor {
  public:
@@ -32,8 +35,9 @@ class TestAssessor {
       one(package);
     }
     unreferenced_builds();
-    listed_without_events();
     complaints();
+    // Where the go command stopped before the first package, nothing is missing from the stream.
+    if (!stream_.packages.empty() || !out_.explained) listed_without_events();
     stream_notes();
     return std::move(out_);
   }
@@ -60,8 +64,10 @@ class TestAssessor {
   }
 
   void oddities(const PackageRecord& package) {
-    if (package.ends() > 1) findings_.note(package.name, "several_package_ends: more than one end event");
-    if (package.cached) findings_.note(package.name, "cached_result: the result is a replay (cached)");
+    if (package.ends() > 1)
+      findings_.note(package.name, "several_package_ends: more than one end event");
+    if (package.cached)
+      findings_.note(package.name, "cached_result: the result is a replay (cached)");
     for (const TestRecord& test : package.tests) {
       if (test.ends() > test.runs) {
         findings_.note(package.name, "end_without_run: more end events than runs", test.name);
@@ -106,9 +112,11 @@ class TestAssessor {
       if (!test.failed()) continue;
       std::string message = test.output.message(kMessageBytesMax);
       if (derived.contains(test.name)) {
-        findings_.add(FindingKind::test_failure_derived, package.name, test.name, std::move(message));
+        findings_.add(FindingKind::test_failure_derived, package.name, test.name,
+                      std::move(message));
       } else if (!resource(package.name, test.name, test.output, message)) {
-        findings_.add(FindingKind::test_failure, package.name, test.name, std::move(message), ended);
+        findings_.add(FindingKind::test_failure, package.name, test.name, std::move(message),
+                      ended);
       }
     }
     return any;
@@ -118,11 +126,14 @@ class TestAssessor {
   bool resource(std::string_view package, std::string_view test, const Output& output,
                 const std::string& message) {
     if (output.no_space) {
-      findings_.obstacle(FindingKind::resource_limit, Reason::resource_disk, package, test, message);
+      findings_.obstacle(FindingKind::resource_limit, Reason::resource_disk, package, test,
+                         message);
     } else if (output.no_processes) {
-      findings_.obstacle(FindingKind::resource_limit, Reason::resource_pids, package, test, message);
+      findings_.obstacle(FindingKind::resource_limit, Reason::resource_pids, package, test,
+                         message);
     } else if (output.no_exec) {
-      findings_.obstacle(FindingKind::environment, Reason::sandbox_noexec_tmp, package, test, message);
+      findings_.obstacle(FindingKind::environment, Reason::sandbox_noexec_tmp, package, test,
+                         message);
     } else {
       return false;
     }
@@ -158,7 +169,8 @@ class TestAssessor {
       if (!parents.contains(test.name) && !skipped) ++leaves_not_skipped;
     }
     if (executed == 0 && package.passes > 0) {
-      findings_.note(package.name, "zero_tests_executed: the package passes without running a test");
+      findings_.note(package.name,
+                     "zero_tests_executed: the package passes without running a test");
     } else if (executed > 0 && leaves_not_skipped == 0) {
       findings_.note(package.name, "all_skipped: every test of the package was skipped");
     }
@@ -214,8 +226,8 @@ class TestAssessor {
   }
 
   /// Rule P12, and P10a for the only test that can have been the cause.
-  void without_failed_test(const PackageRecord& package,
-                           const std::vector<const TestRecord*>& open, const std::string& own) {
+  void without_failed_test(const PackageRecord& package, const std::vector<const TestRecord*>& open,
+                           const std::string& own) {
     std::string message = own;
     for (const TestRecord* test : open) {
       if (!message.empty()) break;
@@ -270,8 +282,9 @@ class TestAssessor {
   }
 
   static bool seen(const PackageRecord& package, bool Output::* flag) {
-    return package.output.*flag ||
-           std::ranges::any_of(package.tests, [&](const TestRecord& test) { return test.output.*flag; });
+    return package.output.*flag || std::ranges::any_of(package.tests, [&](const TestRecord& test) {
+             return test.output.*flag;
+           });
   }
 
   static std::string message_or(const TestRecord& test, std::string_view fallback) {
@@ -366,8 +379,8 @@ class TestAssessor {
     return message;
   }
 
-  /// Rule B3: vet's findings are findings of vet, whichever command ran it; the judge drops those that
-  /// the vet check has as well.
+  /// Rule B3: vet's findings are findings of vet, whichever command ran it; the judge drops those
+  /// that the vet check has as well.
   void vet_inside_test(const std::string& package, const BuildSection& section) {
     for (const std::string_view line : lines_of(section.text)) {
       if (line.starts_with("vet: ")) continue;
@@ -382,7 +395,8 @@ class TestAssessor {
     }
   }
 
-  /// Failed builds that no package names as its own: of dependencies, and where the stream broke off.
+  /// Failed builds that no package names as its own: of dependencies, and where the stream broke
+  /// off.
   void unreferenced_builds() {
     for (const BuildRecord& build : stream_.builds) {
       if (!build.failed) continue;
@@ -409,8 +423,8 @@ class TestAssessor {
     for (const ListedPackage& listed : around_.list.packages) {
       if (listed.dep_only || stream_.package(listed.import_path) != nullptr) continue;
       if (listed.uses_cgo && !around_.context.cgo_available) {
-        findings_.obstacle(FindingKind::environment, Reason::cgo_unavailable, listed.import_path, {},
-                           "its Go files need cgo, and the image has no C compiler");
+        findings_.obstacle(FindingKind::environment, Reason::cgo_unavailable, listed.import_path,
+                           {}, "its Go files need cgo, and the image has no C compiler");
         continue;
       }
       std::string said = stderr_text(listed.import_path);
@@ -421,8 +435,9 @@ class TestAssessor {
       if (++missing <= kNamesInNote) names += (names.empty() ? "" : ", ") + listed.import_path;
     }
     if (missing == 0) return;
-    findings_.note({}, "packages_not_run: " + std::to_string(missing) + " listed packages have no event: " +
-                           names + (missing > kNamesInNote ? ", ..." : ""));
+    findings_.note({}, "packages_not_run: " + std::to_string(missing) +
+                           " listed packages have no event: " + names +
+                           (missing > kNamesInNote ? ", ..." : ""));
     findings_.apply(Reason::incomplete_stream);
   }
 
@@ -465,6 +480,8 @@ class TestAssessor {
 
 }  // namespace
 
-Assessment assess_test(const Surroundings& around) { return TestAssessor(around).run(); }
+Assessment assess_test(const Surroundings& around) {
+  return TestAssessor(around).run();
+}
 
 }  // namespace cupel::worker::go

@@ -1,10 +1,10 @@
 #include "worker/core/go/build_text.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "common/core/limits.hpp"
 #include "worker/core/go/text.hpp"
+
+#include <algorithm>
+#include <array>
 
 namespace cupel::worker::go {
 namespace {
@@ -18,7 +18,8 @@ bool is_chatter(std::string_view line) {
   constexpr std::array<std::string_view, 7> kStarts = {
       "go: downloading ", "go: finding ", "go: extracting ", "go: warning: ",
       "go: found ",       "go: added ",   "go: upgraded "};
-  return std::ranges::any_of(kStarts, [&](std::string_view start) { return line.starts_with(start); });
+  return std::ranges::any_of(kStarts,
+                             [&](std::string_view start) { return line.starts_with(start); });
 }
 
 bool says_no_packages(std::string_view line) {
@@ -35,7 +36,8 @@ std::string package_of_load_error(std::string_view line) {
     return std::string(path);
   }
   const auto excluded = line.find(": build constraints exclude all Go files");
-  if (excluded != std::string_view::npos && line.substr(0, excluded).find(' ') == std::string_view::npos) {
+  if (excluded != std::string_view::npos &&
+      line.substr(0, excluded).find(' ') == std::string_view::npos) {
     return std::string(line.substr(0, excluded));
   }
   if (line.starts_with("pattern ")) {
@@ -68,7 +70,8 @@ class Reader {
       open_ = false;
       return;
     }
-    if (text.starts_with("go: ") || text.starts_with("go build: ") || text.starts_with("go test: ")) {
+    if (text.starts_with("go: ") || text.starts_with("go build: ") ||
+        text.starts_with("go test: ")) {
       header_.clear();
       start(Kind::command, "", text);
     } else if (text.front() == '\t' || text.front() == ' ') {

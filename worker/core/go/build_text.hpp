@@ -1,5 +1,5 @@
-/// What the go command and the tools behind it write as text: build errors, load errors, vet findings and
-/// its own complaints ("go: …").
+/// What the go command and the tools behind it write as text: build errors, load errors, vet
+/// findings and its own complaints ("go: …").
 #pragma once
 
 #include <string>
@@ -30,12 +30,12 @@ struct BuildText {
   std::string no_packages_line;
 };
 
-/// stderr of go build, go vet and (up to Go 1.23) go test. `vet` tells whether lines with a position and
-/// without a header are findings of vet or load errors: both look the same.
+/// stderr of go build, go vet and (up to Go 1.23) go test. `vet` tells whether lines with a
+/// position and without a header are findings of vet or load errors: both look the same.
 [[nodiscard]] BuildText read_build_text(std::string_view bytes, bool vet);
 
-/// The package that an import path of a build belongs to (rule P5): "p [q.test]" and "p.test" are p,
-/// "p_test [p.test]" is the external test package of p.
+/// The package that an import path of a build belongs to (rule P5): "p [q.test]" and "p.test" are
+/// p, "p_test [p.test]" is the external test package of p.
 [[nodiscard]] std::string canonical_package(std::string_view import_path);
 
 }  // namespace cupel::worker::go

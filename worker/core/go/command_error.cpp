@@ -39,7 +39,8 @@ constexpr std::array kRules = {
     Rule{"listed in go.work file", {Reason::bad_go_work, FindingKind::manifest_error}},
     Rule{"malformed go.sum", {Reason::bad_go_sum, FindingKind::manifest_error}},
     Rule{"go.sum: malformed", {Reason::bad_go_sum, FindingKind::manifest_error}},
-    Rule{"module declares its path as", {Reason::module_path_mismatch, FindingKind::manifest_error}},
+    Rule{"module declares its path as",
+         {Reason::module_path_mismatch, FindingKind::manifest_error}},
     Rule{"errors parsing go.mod", {Reason::bad_go_mod, FindingKind::manifest_error}},
     Rule{"error loading go.mod", {Reason::bad_go_mod, FindingKind::manifest_error}},
     Rule{"error parsing go.mod", {Reason::bad_go_mod, FindingKind::manifest_error}},
@@ -73,8 +74,8 @@ std::optional<CommandError> classify_command_error(std::string_view message) {
 }
 
 bool says_acquire_incomplete(std::string_view message) {
-  return contains_any(message, {"missing go.sum entry", "disabled by GOPROXY=off",
-                                "updates to go.mod needed"});
+  return contains_any(
+      message, {"missing go.sum entry", "disabled by GOPROXY=off", "updates to go.mod needed"});
 }
 
 std::string_view environment_tag(std::string_view message) {

@@ -1,11 +1,11 @@
 // Which tests the sources of a package declare; just enough of Go's grammar for that.
-#include <algorithm>
-#include <set>
-
 #include "common/core/limits.hpp"
 #include "worker/core/go/judge.hpp"
 #include "worker/core/go/keys.hpp"
 #include "worker/core/go/text.hpp"
+
+#include <algorithm>
+#include <set>
 
 namespace cupel::worker {
 namespace {
@@ -26,8 +26,8 @@ std::string declared_test(std::string_view line) {
   if (end >= line.size() || line[end] != '(' || name == "TestMain") return {};
   for (const std::string_view prefix : {"Test", "Fuzz"}) {
     if (!name.starts_with(prefix)) continue;
-    const bool lower = name.size() > prefix.size() && name[prefix.size()] >= 'a' &&
-                       name[prefix.size()] <= 'z';
+    const bool lower =
+        name.size() > prefix.size() && name[prefix.size()] >= 'a' && name[prefix.size()] <= 'z';
     return lower ? std::string{} : std::string(name);
   }
   return {};

@@ -1,16 +1,16 @@
 #include "worker/core/go/judge.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <map>
-#include <set>
-#include <utility>
-
 #include "common/core/limits.hpp"
 #include "worker/core/go/assess.hpp"
 #include "worker/core/go/keys.hpp"
 #include "worker/core/go/proof.hpp"
 #include "worker/core/go/text.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace cupel::worker {
 namespace {
@@ -73,8 +73,8 @@ CheckRecord record_of(const Judged& judged, bool list_usable) {
     record.outcome = Outcome::cancelled;
   } else if (judged.doubt != Reason::none) {
     record.outcome = Outcome::inconclusive;
-    record.reason = class_of(said) == Outcome::refused ? judged.doubt
-                                                       : stronger_reason(judged.doubt, said);
+    record.reason =
+        class_of(said) == Outcome::refused ? judged.doubt : stronger_reason(judged.doubt, said);
   } else if (class_of(said) == Outcome::refused) {
     record.outcome = Outcome::refused;
     record.reason = said;
@@ -96,8 +96,9 @@ CheckRecord record_of(const Judged& judged, bool list_usable) {
 
 class Merger {
  public:
-  void add(Finding finding) {
-    if (absorbed(finding)) return;
+  /// `by_text`: the same words about another package are the same problem as well.
+  void add(Finding finding, bool by_text) {
+    if (absorbed(finding, by_text)) return;
     keys_.insert(finding.key);
     kept_.push_back(std::move(finding));
   }
@@ -106,7 +107,7 @@ class Merger {
   std::vector<Finding> finish() { return std::move(kept_); }
 
  private:
-  [[nodiscard]] bool absorbed(const Finding& finding) const {
+  [[nodiscard]] bool absorbed(const Finding& finding, bool by_text) const {
     if (keys_.contains(finding.key)) return true;
     if (finding.kind == FindingKind::vet && finding.analyzer.empty()) {
       // Inside go test vet doesn't name its analyzer (rule B3).
@@ -116,7 +117,7 @@ class Merger {
                other.file == finding.file && go::normalise(other.message) == text;
       });
     }
-    if (!is_build_family(finding.kind)) return false;
+    if (!by_text || !is_build_family(finding.kind)) return false;
     // The package of a load error is not always said; go test has told it then.
     const go::Position position = go::split_position(first_line(finding.message));
     if (position.rest.empty()) return false;
@@ -140,7 +141,7 @@ std::vector<Finding> merged(std::vector<Judged>& all) {
     for (Judged& judged : all) {
       if (judged.run->check != check) continue;
       for (Finding& finding : judged.said.findings) {
-        if (wanted(finding)) merger.add(std::move(finding));
+        if (wanted(finding)) merger.add(std::move(finding), check != CheckKind::test);
       }
     }
   };
@@ -149,7 +150,8 @@ std::vector<Finding> merged(std::vector<Judged>& all) {
   take(CheckKind::test, [&](const Finding& finding) { return !is_vet(finding); });
   take(CheckKind::vet, any);
   // A moved-from finding has an empty key; those were taken above.
-  take(CheckKind::test, [&](const Finding& finding) { return is_vet(finding) && !finding.key.empty(); });
+  take(CheckKind::test,
+       [&](const Finding& finding) { return is_vet(finding) && !finding.key.empty(); });
   take(CheckKind::build, any);
   take(CheckKind::list, any);
   take(CheckKind::scan, any);
@@ -174,9 +176,8 @@ void arrange(Judgement& judgement) {
                       finding.column, std::string_view(finding.key),
                       std::string_view(finding.message));
   };
-  std::ranges::sort(judgement.findings, [&](const Finding& a, const Finding& b) {
-    return rank(a) < rank(b);
-  });
+  std::ranges::sort(judgement.findings,
+                    [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
   if (judgement.findings.size() > kFindingsPerResultMax) {
     judgement.findings.resize(kFindingsPerResultMax);
     judgement.findings_truncated = true;
@@ -263,8 +264,8 @@ void conclude(Judgement& judgement) {
   const auto none = judgement.checks.end();
   if (judgement.fleet_error) {
     judgement.outcome = Outcome::inconclusive;
-    judgement.reason = judgement.fleet_error->code == Errc::image_missing ? Reason::image_missing
-                                                                          : Reason::engine;
+    judgement.reason =
+        judgement.fleet_error->code == Errc::image_missing ? Reason::image_missing : Reason::engine;
   } else if (first(Outcome::cancelled) != none) {
     judgement.outcome = Outcome::cancelled;
   } else if (const auto refused = first(Outcome::refused); refused != none) {

@@ -1,12 +1,6 @@
-/// From what the runs of a validation left behind to its outcome. Pure: the same reports give the same
-/// judgement, byte for byte.
+/// From what the runs of a validation left behind to its outcome. Pure: the same reports give the
+/// same judgement, byte for byte.
 #pragma once
-
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "common/core/error.hpp"
 #include "common/core/finding.hpp"
@@ -15,6 +9,12 @@
 #include "common/core/task.hpp"
 #include "worker/core/engine/run.hpp"
 #include "worker/core/source/notes.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace cupel::worker {
 
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kParserVersion = 1;
 /// One check that ran, and what its run left.
 struct CheckRun {
   CheckKind check = CheckKind::list;
-  std::string name;                  ///< Custom check's name, else empty.
+  std::string name;  ///< Custom check's name, else empty.
   std::vector<std::string> command;
   RunReport report;
 };
@@ -37,8 +37,8 @@ struct JudgeContext {
   bool cgo_available = true;  ///< The image has a C compiler, so CGO_ENABLED is 1.
 };
 
-/// A package whose test binary ended before its tests had: what its files declare and the stream never
-/// named did not run.
+/// A package whose test binary ended before its tests had: what its files declare and the stream
+/// never named did not run.
 struct CutShort {
   std::string package;
   std::string dir;                 ///< Below the snapshot's root.
@@ -47,28 +47,28 @@ struct CutShort {
 };
 
 struct Judgement {
-  std::vector<CheckRecord> checks;   ///< In the order of the runs.
-  std::vector<Finding> findings;     ///< At most kFindingsPerResultMax, conclusive ones first.
+  std::vector<CheckRecord> checks;  ///< In the order of the runs.
+  std::vector<Finding> findings;    ///< At most kFindingsPerResultMax, conclusive ones first.
   bool findings_truncated = false;
   Outcome outcome = Outcome::inconclusive;
   Reason reason = Reason::none;
-  std::string message;               ///< One line: the first cause. Empty for a pass.
-  std::vector<CutShort> cut_short;   ///< For note_tests_not_run().
-  std::vector<std::string> notes;    ///< For the evidence: failed post-run calls and the like.
-  /// An engine or host failed in one of the runs: the outcome is inconclusive:engine, and the caller
-  /// decides whether the attempt counts as interrupted.
+  std::string message;              ///< One line: the first cause. Empty for a pass.
+  std::vector<CutShort> cut_short;  ///< For note_tests_not_run().
+  std::vector<std::string> notes;   ///< For the evidence: failed post-run calls and the like.
+  /// An engine or host failed in one of the runs: the outcome is inconclusive:engine, and the
+  /// caller decides whether the attempt counts as interrupted.
   std::optional<Error> fleet_error;
 };
 
-/// A pass is proven only by checks that all ended by themselves with exit code 0 (of the engine and of
-/// the end marker alike), whole streams that were read to their end, and an end for every listed package.
-/// A failure is proven by a whole run with a finding that explains its exit code. A truncated run is
-/// inconclusive, whatever it holds. Anything else is inconclusive with the strongest reason that
-/// applies, or refused where the manifests can't be used.
+/// A pass is proven only by checks that all ended by themselves with exit code 0 (of the engine and
+/// of the end marker alike), whole streams that were read to their end, and an end for every listed
+/// package. A failure is proven by a whole run with a finding that explains its exit code. A
+/// truncated run is inconclusive, whatever it holds. Anything else is inconclusive with the
+/// strongest reason that applies, or refused where the manifests can't be used.
 [[nodiscard]] Judgement judge(const JudgeContext& context, std::span<const CheckRun> runs);
 
-/// Adds a note "not_run" for every test that the sources of a package declare and that was not named in
-/// the stream. `sources` are the contents of CutShort::files.
+/// Adds a note "not_run" for every test that the sources of a package declare and that was not
+/// named in the stream. `sources` are the contents of CutShort::files.
 void note_tests_not_run(Judgement& judgement, const CutShort& package, const UnitInfo& unit,
                         std::span<const std::string> sources);
 

@@ -1,9 +1,9 @@
 #include "worker/core/go/keys.hpp"
 
-#include <algorithm>
-
 #include "common/core/limits.hpp"
 #include "worker/core/go/text.hpp"
+
+#include <algorithm>
 
 namespace cupel::worker::go {
 namespace {
@@ -71,7 +71,8 @@ std::string without_places(std::string_view line, std::string_view module_path) 
     if (own) {
       // "example.com/m/a/b.Name" keeps ".Name".
       const std::string_view rest = token.substr(module_path.size());
-      const auto dot = rest.find('.', rest.rfind('/') == std::string_view::npos ? 0 : rest.rfind('/'));
+      const auto dot =
+          rest.find('.', rest.rfind('/') == std::string_view::npos ? 0 : rest.rfind('/'));
       out += '~';
       if (dot != std::string_view::npos) out += rest.substr(dot);
     } else if (slash != std::string_view::npos && slash + 1 < token.size() &&
@@ -87,7 +88,8 @@ std::string without_places(std::string_view line, std::string_view module_path) 
 std::string_view without_location(std::string_view line) {
   // "p_test.go: text" -> "text": which file it was is a place.
   const auto colon = line.find(": ");
-  if (colon != std::string_view::npos && line.substr(0, colon).find(' ') == std::string_view::npos &&
+  if (colon != std::string_view::npos &&
+      line.substr(0, colon).find(' ') == std::string_view::npos &&
       line.substr(0, colon).find('.') != std::string_view::npos) {
     const std::string_view file = line.substr(0, colon);
     for (const std::string_view suffix : {".go", ".s", ".c", ".h", ".cc", ".cpp", ".y"}) {

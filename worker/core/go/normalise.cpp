@@ -1,13 +1,17 @@
 // normalise(): one pass from left to right; at each place the first rule that matches wins.
-#include <array>
-
 #include "worker/core/go/text.hpp"
+
+#include <array>
 
 namespace cupel::worker::go {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -56,7 +60,8 @@ std::size_t duration(std::string_view text) {
   return at != 0 && boundary(text, at) ? at : 0;
 }
 
-/// Length of a date or a time of day ("2026/11/29", "2026-11-29T16:19:10.5Z", "16:19:10") at the front.
+/// Length of a date or a time of day ("2026/11/29", "2026-11-29T16:19:10.5Z", "16:19:10") at the
+/// front.
 std::size_t time_of(std::string_view text) {
   const auto two = [&](std::size_t at) { return digits(text, at) == 2; };
   const auto clock = [&](std::size_t at) -> std::size_t {
@@ -104,8 +109,8 @@ std::size_t ip_address(std::string_view text) {
 
 /// True when what was written last is the name of a source file, so that ":12" is its line.
 bool after_file_name(std::string_view out) {
-  for (const std::string_view suffix : {".go", ".s", ".c", ".h", ".cc", ".cpp", ".y", ".mod", ".sum",
-                                        ".work", ".proto", ".tmpl", ".rl"}) {
+  for (const std::string_view suffix : {".go", ".s", ".c", ".h", ".cc", ".cpp", ".y", ".mod",
+                                        ".sum", ".work", ".proto", ".tmpl", ".rl"}) {
     if (out.ends_with(suffix)) return true;
   }
   return false;
@@ -220,6 +225,8 @@ class Normaliser {
 
 }  // namespace
 
-std::string normalise(std::string_view text) { return Normaliser(text).run(); }
+std::string normalise(std::string_view text) {
+  return Normaliser(text).run();
+}
 
 }  // namespace cupel::worker::go

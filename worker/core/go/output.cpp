@@ -1,7 +1,7 @@
-#include <algorithm>
-
 #include "worker/core/go/test_stream.hpp"
 #include "worker/core/go/text.hpp"
+
+#include <algorithm>
 
 namespace cupel::worker::go {
 namespace {

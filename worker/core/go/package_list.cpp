@@ -1,10 +1,10 @@
 #include "worker/core/go/package_list.hpp"
 
-#include <algorithm>
+#include "worker/core/go/text.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "worker/core/go/text.hpp"
+#include <algorithm>
 
 namespace cupel::worker::go {
 namespace {
@@ -118,8 +118,9 @@ const ListedPackage* PackageList::find(std::string_view import_path) const {
 
 const ListedPackage* PackageList::in_dir(std::string_view dir) const {
   while (dir.ends_with('/')) dir.remove_suffix(1);
-  const auto found = std::ranges::find_if(
-      packages, [&](const ListedPackage& package) { return !package.standard && package.dir == dir; });
+  const auto found = std::ranges::find_if(packages, [&](const ListedPackage& package) {
+    return !package.standard && package.dir == dir;
+  });
   return found == packages.end() ? nullptr : &*found;
 }
 

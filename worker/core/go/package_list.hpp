@@ -1,5 +1,5 @@
-/// Reader of `go list -e -deps -json=…`: the packages that must end before a pass is proven, fixed before
-/// any code of the repository ran (rule P18).
+/// Reader of `go list -e -deps -json=…`: the packages that must end before a pass is proven, fixed
+/// before any code of the repository ran (rule P18).
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ inline constexpr std::string_view kListFields =
 
 struct ListedPackage {
   std::string import_path;
-  std::string dir;                   ///< Below the unit ("." for its root); elsewhere as reported.
+  std::string dir;  ///< Below the unit ("." for its root); elsewhere as reported.
   bool standard = false;
-  bool dep_only = false;             ///< Not matched by the patterns.
-  bool uses_cgo = false;             ///< Has files that import "C".
+  bool dep_only = false;                ///< Not matched by the patterns.
+  bool uses_cgo = false;                ///< Has files that import "C".
   std::vector<std::string> test_files;  ///< Of the package and of its external test package.
-  std::vector<std::string> imports;  ///< Including those of its tests.
-  std::string error;                 ///< What keeps it from being loaded, empty = nothing.
+  std::vector<std::string> imports;     ///< Including those of its tests.
+  std::string error;                    ///< What keeps it from being loaded, empty = nothing.
 };
 
 struct PackageList {
@@ -37,7 +37,8 @@ struct PackageList {
   /// The package of that directory (below the unit).
   [[nodiscard]] const ListedPackage* in_dir(std::string_view dir) const;
   [[nodiscard]] std::size_t matched() const;
-  /// A package among what `import_path` imports, directly or not, for which `wanted` holds; the nearest.
+  /// A package among what `import_path` imports, directly or not, for which `wanted` holds; the
+  /// nearest.
   template <typename Predicate>
   [[nodiscard]] const ListedPackage* nearest_import(std::string_view import_path,
                                                     Predicate wanted) const {
@@ -59,8 +60,9 @@ struct PackageList {
 /// Any bytes; what is not a list leaves `complete` false.
 [[nodiscard]] PackageList read_package_list(std::string_view bytes, std::string_view unit_dir);
 
-/// Cuts concatenated JSON objects apart without parsing them: the next object at the front of `text`,
-/// which is then removed with the blanks before it. Empty at the end or where no object begins.
+/// Cuts concatenated JSON objects apart without parsing them: the next object at the front of
+/// `text`, which is then removed with the blanks before it. Empty at the end or where no object
+/// begins.
 [[nodiscard]] std::string_view next_json_object(std::string_view& text);
 /// More than 32 levels: nothing that the go command writes, and costly to parse.
 [[nodiscard]] bool json_too_deep(std::string_view object);

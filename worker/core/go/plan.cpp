@@ -1,9 +1,9 @@
 #include "worker/core/go/plan.hpp"
 
+#include "worker/core/go/package_list.hpp"
+
 #include <algorithm>
 #include <chrono>
-
-#include "worker/core/go/package_list.hpp"
 
 namespace cupel::worker {
 namespace {
@@ -56,17 +56,20 @@ class Planner {
  private:
   /// With cgo on whatever the image can do: only so go list tells which packages need a C compiler.
   void list() {
-    PlannedCheck check =
-        base(CheckKind::list,
-             {"env", "CGO_ENABLED=1", "go", "list", "-e", "-deps", "-json=" + std::string(go::kListFields)},
-             kListLimit);
+    PlannedCheck check = base(CheckKind::list,
+                              {"env", "CGO_ENABLED=1", "go", "list", "-e", "-deps",
+                               "-json=" + std::string(go::kListFields)},
+                              kListLimit);
     check.limits.output_bytes = std::max(check.limits.output_bytes, kListBytes);
     finish(std::move(check));
   }
 
   void test() {
     const TestSettings& wanted = settings_.test;
-    std::vector<std::string> command = {"go", "test", "-json", parallel(),
+    std::vector<std::string> command = {"go",
+                                        "test",
+                                        "-json",
+                                        parallel(),
                                         "-count=" + std::to_string(wanted.count),
                                         "-timeout=" + std::to_string(wanted.timeout_s) + "s"};
     if (wanted.race) command.emplace_back("-race");
@@ -103,7 +106,8 @@ class Planner {
   }
 
   std::string parallel() const {
-    const std::uint32_t cpus = std::max<std::uint32_t>(1, (settings_.limits.cpu_millis + 999) / 1000);
+    const std::uint32_t cpus =
+        std::max<std::uint32_t>(1, (settings_.limits.cpu_millis + 999) / 1000);
     return "-p=" + std::to_string(cpus);
   }
 

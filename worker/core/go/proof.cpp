@@ -43,8 +43,7 @@ std::string doubt_text(Reason reason, const RunReport& report) {
       return "the memory limit was hit, " + std::to_string(report.oom_kills) + " processes killed";
     case Reason::resource_disk: return "a writable directory of the sandbox was full";
     case Reason::resource_pids: return "the limit of processes was hit";
-    case Reason::timeout:
-      return "ended by the check limit after " + std::to_string(seconds) + " s";
+    case Reason::timeout: return "ended by the check limit after " + std::to_string(seconds) + " s";
     case Reason::output_truncated:
       return "wrote " + std::to_string(report.out.total) + " bytes to stdout and " +
              std::to_string(report.err.total) + " to stderr, more than is kept";

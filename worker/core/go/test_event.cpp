@@ -1,14 +1,14 @@
 #include "worker/core/go/test_event.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "worker/core/go/text.hpp"
+
+#include <nlohmann/json.hpp>
 
 namespace cupel::worker::go {
 namespace {
 
-// Takes the known members of the outermost object and builds no tree, so that a hostile line costs no
-// more memory than its own length.
+// Takes the known members of the outermost object and builds no tree, so that a hostile line costs
+// no more memory than its own length.
 class EventReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit EventReader(TestEvent& event) : event_(event) {}

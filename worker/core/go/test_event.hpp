@@ -13,13 +13,13 @@ struct TestEvent {
   std::string package;
   std::string test;
   std::string output;
-  std::string import_path;   ///< Build events only.
+  std::string import_path;  ///< Build events only.
   std::string failed_build;
-  bool has_test = false;     ///< The Test field is there, be it empty.
+  bool has_test = false;  ///< The Test field is there, be it empty.
 };
 
-/// Nothing for a line that is no JSON object. Bytes that are no UTF-8 are replaced (rule P2); nesting
-/// deeper than 32 is no event.
+/// Nothing for a line that is no JSON object. Bytes that are no UTF-8 are replaced (rule P2);
+/// nesting deeper than 32 is no event.
 [[nodiscard]] std::optional<TestEvent> parse_event(std::string_view line);
 
 }  // namespace cupel::worker::go

@@ -1,8 +1,8 @@
 #include "worker/core/go/test_stream.hpp"
 
-#include <algorithm>
-
 #include "worker/core/go/text.hpp"
+
+#include <algorithm>
 
 namespace cupel::worker::go {
 namespace {
@@ -121,7 +121,7 @@ void TestStreamReader::package_event(PackageRecord& package, const TestEvent& ev
     ++package.passes;
     // Only now: a forged end of a test may be followed by its real one.
     for (TestRecord& test : package.tests) {
-      if (!test.failed()) test.output.drop();
+      if (!test.failed() && !test.running) test.output.drop();
     }
   } else if (event.action == "skip") {
     ++package.skips;

@@ -1,6 +1,8 @@
-/// Reader of a `go test -json` stream (rules P1 to P19 of docs/go-streams.md). Knows what the stream said,
-/// judges nothing.
+/// Reader of a `go test -json` stream (rules P1 to P19 of docs/go-streams.md). Knows what the
+/// stream said, judges nothing.
 #pragma once
+
+#include "worker/core/go/test_event.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,12 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "worker/core/go/test_event.hpp"
-
 namespace cupel::worker::go {
 
-/// What was printed under one name: its beginning, its end and what stood out. Frames of the testing
-/// package ("=== RUN", "--- PASS: …", "ok  …") are left out.
+/// What was printed under one name: its beginning, its end and what stood out. Frames of the
+/// testing package ("=== RUN", "--- PASS: …", "ok  …") are left out.
 class Output {
  public:
   void add(std::string_view text);
@@ -65,7 +65,7 @@ struct PackageRecord {
   bool says_setup_failed = false;
   bool cached = false;
   Output output;
-  std::vector<TestRecord> tests;   ///< In order of appearance.
+  std::vector<TestRecord> tests;  ///< In order of appearance.
   std::unordered_map<std::string, std::size_t> test_index;
 
   [[nodiscard]] std::uint32_t ends() const { return passes + fails + skips; }
@@ -90,9 +90,9 @@ struct TestStream {
   std::vector<BuildRecord> builds;
   std::uint64_t events = 0;
   std::uint64_t non_json_lines = 0;
-  std::string first_non_json;           ///< Cleaned, at most 200 bytes.
-  bool cut_last_line = false;           ///< The stream ended inside a line.
-  bool too_much = false;                ///< More names or longer lines than the reader keeps.
+  std::string first_non_json;  ///< Cleaned, at most 200 bytes.
+  bool cut_last_line = false;  ///< The stream ended inside a line.
+  bool too_much = false;       ///< More names or longer lines than the reader keeps.
 
   [[nodiscard]] const PackageRecord* package(std::string_view name) const;
   [[nodiscard]] const BuildRecord* build(std::string_view import_path) const;

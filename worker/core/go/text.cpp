@@ -1,9 +1,9 @@
 #include "worker/core/go/text.hpp"
 
+#include "common/core/limits.hpp"
+
 #include <algorithm>
 #include <charconv>
-
-#include "common/core/limits.hpp"
 
 namespace cupel::worker::go {
 namespace {
@@ -49,9 +49,13 @@ std::size_t escape_length(std::string_view text) {
   return 2;
 }
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 }  // namespace
 
@@ -134,8 +138,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 Position split_position(std::string_view line) {
   Position position{.file = {}, .rest = line};
-  // The file ends before the first ":<digits>" that follows a character; Go sources have no colon in
-  // their names.
+  // The file ends before the first ":<digits>" that follows a character; Go sources have no colon
+  // in their names.
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || colon == 0 || colon > kNameBytesMax) return position;
   const auto number = [&](std::size_t at, int& value) -> std::size_t {

@@ -1,5 +1,5 @@
-/// Foreign text made safe to store, and made equal where it means the same. Pure; every function is linear
-/// in its input and takes any bytes.
+/// Foreign text made safe to store, and made equal where it means the same. Pure; every function is
+/// linear in its input and takes any bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace cupel::worker::go {
 /// Valid UTF-8: every byte that is none becomes U+FFFD, as Go's own encoder does it.
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
 
-/// For messages: valid UTF-8, NUL as U+FFFD, without terminal escapes, overwritten progress and other
-/// control characters (line feed and tab stay), cut to `bytes_max` on a character boundary.
+/// For messages: valid UTF-8, NUL as U+FFFD, without terminal escapes, overwritten progress and
+/// other control characters (line feed and tab stay), cut to `bytes_max` on a character boundary.
 [[nodiscard]] std::string clean(std::string_view bytes, std::size_t bytes_max);
 
 /// Names and import paths: valid UTF-8 without NUL, cut to kNameBytesMax.
@@ -27,9 +27,9 @@ namespace cupel::worker::go {
 /// Lines without their ends (LF or CRLF); no empty last line.
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 
-/// The text without what differs from run to run and from machine to machine: line and column numbers,
-/// addresses, goroutine numbers, durations, times, temporary names, IP addresses and ports, the mounts'
-/// prefixes and the versions in module cache paths.
+/// The text without what differs from run to run and from machine to machine: line and column
+/// numbers, addresses, goroutine numbers, durations, times, temporary names, IP addresses and
+/// ports, the mounts' prefixes and the versions in module cache paths.
 [[nodiscard]] std::string normalise(std::string_view text);
 
 /// A file as a tool named it (absolute, relative, in the module cache) as a path below the unit's

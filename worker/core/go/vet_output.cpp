@@ -1,14 +1,14 @@
 #include "worker/core/go/vet_output.hpp"
 
-#include <algorithm>
-#include <set>
-#include <tuple>
-
-#include <nlohmann/json.hpp>
-
 #include "common/core/limits.hpp"
 #include "worker/core/go/package_list.hpp"
 #include "worker/core/go/text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
 
 namespace cupel::worker::go {
 namespace {
@@ -112,9 +112,8 @@ VetOutput read_vet_output(std::string_view out, std::string_view err, bool json)
                                .column = problem.column,
                                .message = std::string(position.rest)});
   }
-  std::erase_if(problems, [](const TextProblem& problem) {
-    return problem.kind == TextProblem::Kind::vet;
-  });
+  std::erase_if(problems,
+                [](const TextProblem& problem) { return problem.kind == TextProblem::Kind::vet; });
   return output;
 }
 

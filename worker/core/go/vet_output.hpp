@@ -1,11 +1,11 @@
 /// Reader of `go vet -json` (and of plain `go vet`).
 #pragma once
 
+#include "worker/core/go/build_text.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "worker/core/go/build_text.hpp"
 
 namespace cupel::worker::go {
 
@@ -24,9 +24,10 @@ struct VetOutput {
   bool complete = true;              ///< False when a JSON object was broken off or malformed.
 };
 
-/// Both streams: the JSON objects come on stdout, from older Go on stderr between "# package" lines. A
-/// package and its test variant report the same finding twice; it is kept once. `json` says how vet was
-/// asked: only without it a line with a position and no header is a finding, else it is a load error.
+/// Both streams: the JSON objects come on stdout, from older Go on stderr between "# package"
+/// lines. A package and its test variant report the same finding twice; it is kept once. `json`
+/// says how vet was asked: only without it a line with a position and no header is a finding, else
+/// it is a load error.
 [[nodiscard]] VetOutput read_vet_output(std::string_view out, std::string_view err, bool json);
 
 }  // namespace cupel::worker::go
