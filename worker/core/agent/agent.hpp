@@ -1,8 +1,12 @@
 /// The worker's side of the lease protocol, without I/O: sessions, leases, outbox, drain.
 ///
-/// Pure: no clock, no randomness (a random value is handed in), no threads. Single-threaded: owned by
-/// the control loop. Feed every event to step() and carry out the actions in order.
+/// Pure: no clock, no randomness (a random value is handed in), no threads. Single-threaded: owned
+/// by the control loop. Feed every event to step() and carry out the actions in order.
 #pragma once
+
+#include "common/core/error.hpp"
+#include "common/core/message.hpp"
+#include "common/core/time.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -12,10 +16,6 @@
 #include <variant>
 #include <vector>
 
-#include "common/core/error.hpp"
-#include "common/core/message.hpp"
-#include "common/core/time.hpp"
-
 namespace cupel::worker {
 
 struct AgentSettings {
@@ -24,34 +24,43 @@ struct AgentSettings {
   std::string version;
   std::string host;
   std::string engine;
-  /// An attempt that can't be renewed is cancelled this long before its lease ends: what a kill takes.
-  /// At most a third of the lease is used.
+  /// An attempt that can't be renewed is cancelled this long before its lease ends: what a kill
+  /// takes. At most a third of the lease is used.
   Duration margin = std::chrono::seconds(10);
   Duration hello_retry_first = std::chrono::seconds(1);  ///< Doubles up to hello_retry_max.
   Duration hello_retry_max = std::chrono::seconds(30);
-  Duration result_resend = std::chrono::seconds(5);      ///< An unacknowledged result is sent again.
-  Duration drain_deadline{};   ///< After TERM: attempts still running then are given back; 0 = none.
-  Duration goodbye_wait = std::chrono::seconds(10);      ///< For the last acknowledgements at the end.
-  std::uint64_t random = 0;    ///< Spreads retries of a fleet; any value.
-  std::size_t tokens_remembered = 4096;  ///< Of attempts that were here: a repeated lease starts nothing.
+  Duration result_resend = std::chrono::seconds(5);  ///< An unacknowledged result is sent again.
+  Duration drain_deadline{};  ///< After TERM: attempts still running then are given back; 0 = none.
+  Duration goodbye_wait = std::chrono::seconds(10);  ///< For the last acknowledgements at the end.
+  std::uint64_t random = 0;                          ///< Spreads retries of a fleet; any value.
+  std::size_t tokens_remembered =
+      4096;  ///< Of attempts that were here: a repeated lease starts nothing.
 };
 
 // ---- events ------------------------------------------------------------------------------------
 
-struct FromCoordinator { ToWorker message; };
+struct FromCoordinator {
+  ToWorker message;
+};
 /// The attempt has ended and is cleaned up, and its result is durable in the outbox (`stored`), or
 /// could not be written there (it counts as lost; the lease is let go).
 struct AttemptFinished {
   LiveLease lease;
   bool stored = true;
 };
-struct CapacityChanged { Capacity capacity; };  ///< Its `draining` is the agent's own business.
-struct OutputProduced { LogTail tail; };        ///< Sent when a session is there, else dropped.
-struct Connected {};                            ///< The transport is up (again).
+struct CapacityChanged {
+  Capacity capacity;
+};  ///< Its `draining` is the agent's own business.
+struct OutputProduced {
+  LogTail tail;
+};                    ///< Sent when a session is there, else dropped.
+struct Connected {};  ///< The transport is up (again).
 struct Disconnected {};
-struct AuthFailed { std::string text; };        ///< The handshake was denied: key not trusted.
-struct Terminate {};                            ///< TERM or INT: drain; the second one stops at once.
-struct Tick {};                                 ///< At least every 200 ms.
+struct AuthFailed {
+  std::string text;
+};                    ///< The handshake was denied: key not trusted.
+struct Terminate {};  ///< TERM or INT: drain; the second one stops at once.
+struct Tick {};       ///< At least every 200 ms.
 
 using AgentEvent = std::variant<FromCoordinator, AttemptFinished, CapacityChanged, OutputProduced,
                                 Connected, Disconnected, AuthFailed, Terminate, Tick>;
@@ -59,27 +68,47 @@ using AgentEvent = std::variant<FromCoordinator, AttemptFinished, CapacityChange
 // ---- actions -----------------------------------------------------------------------------------
 
 enum class CancelWhy : std::uint8_t {
-  lease_lost,    ///< The coordinator says so: the result would be refused.
-  not_renewed,   ///< The coordinator can't be reached and the lease is about to end.
-  requested,     ///< The campaign was cancelled.
-  drain,         ///< Drain deadline: give it back (Ending::interrupted).
-  stop,          ///< Second TERM: the process is about to exit.
+  lease_lost,   ///< The coordinator says so: the result would be refused.
+  not_renewed,  ///< The coordinator can't be reached and the lease is about to end.
+  requested,    ///< The campaign was cancelled.
+  drain,        ///< Drain deadline: give it back (Ending::interrupted).
+  stop,         ///< Second TERM: the process is about to exit.
 };
 [[nodiscard]] std::string_view name(CancelWhy why);
 
-struct SendMessage { ToCoordinator message; };
+struct SendMessage {
+  ToCoordinator message;
+};
 /// Send ResultMessage with the outbox's content for this lease.
-struct SendResult { LiveLease lease; };
+struct SendResult {
+  LiveLease lease;
+};
 /// Begin; `ends` is when the lease ends unless renewed (renewals are the agent's business).
-struct StartAttempt { Lease lease; TimePoint ends; };
+struct StartAttempt {
+  Lease lease;
+  TimePoint ends;
+};
 /// Stop it; AttemptFinished is still expected.
-struct CancelAttempt { LiveLease lease; CancelWhy why = CancelWhy::lease_lost; };
+struct CancelAttempt {
+  LiveLease lease;
+  CancelWhy why = CancelWhy::lease_lost;
+};
 /// Remove the result from the outbox.
-struct DropResult { LiveLease lease; bool accepted = true; };
+struct DropResult {
+  LiveLease lease;
+  bool accepted = true;
+};
 /// The session's number, for the bulk plane; 0: none now.
-struct SessionChanged { std::uint64_t session = 0; FleetId fleet; std::string worker_name; };
+struct SessionChanged {
+  std::uint64_t session = 0;
+  FleetId fleet;
+  std::string worker_name;
+};
 /// Leave the process. `code` as in docs/exit-codes.md; what still runs is left to the reaper.
-struct Exit { int code = 0; std::string text; };
+struct Exit {
+  int code = 0;
+  std::string text;
+};
 
 using AgentAction = std::variant<SendMessage, SendResult, StartAttempt, CancelAttempt, DropResult,
                                  SessionChanged, Exit>;
@@ -91,25 +120,25 @@ enum class SessionState : std::uint8_t {
   offline,   ///< No transport.
   greeting,  ///< A hello is out (or due).
   ready,
-  refused,   ///< Waits until it may say hello again.
+  refused,  ///< Waits until it may say hello again.
 };
 [[nodiscard]] std::string_view name(SessionState state);
 
 /// For metrics, readiness and `sd_notify`.
 struct AgentStatus {
   SessionState session = SessionState::offline;
-  std::string refused_text;           ///< Why, for people; "" otherwise.
+  std::string refused_text;  ///< Why, for people; "" otherwise.
   std::uint64_t session_id = 0;
   std::uint32_t slots = 0;
-  std::uint32_t running = 0;          ///< Attempts that were started and are not finished.
-  std::uint32_t waiting = 0;          ///< Leases that wait for a slot here.
-  std::uint32_t outbox = 0;           ///< Results that are not acknowledged.
+  std::uint32_t running = 0;  ///< Attempts that were started and are not finished.
+  std::uint32_t waiting = 0;  ///< Leases that wait for a slot here.
+  std::uint32_t outbox = 0;   ///< Results that are not acknowledged.
   bool draining = false;
   bool exited = false;
-  TimePoint last_contact;             ///< Last message from the coordinator.
+  TimePoint last_contact;  ///< Last message from the coordinator.
   // Grow only:
   std::uint64_t leases = 0;
-  std::uint64_t leases_ignored = 0;   ///< Repeated, stale, or while draining.
+  std::uint64_t leases_ignored = 0;  ///< Repeated, stale, or while draining.
   std::uint64_t cancelled_lost = 0;
   std::uint64_t cancelled_not_renewed = 0;
   std::uint64_t cancelled_requested = 0;
@@ -133,11 +162,11 @@ class Agent {
 
  private:
   struct Attempt {
-    Lease lease;                 ///< Its spec is moved out when it starts.
+    Lease lease;  ///< Its spec is moved out when it starts.
     TimePoint ends;
     bool started = false;
     bool cancelled = false;
-    bool wanted = true;          ///< False: the result will be dropped.
+    bool wanted = true;  ///< False: the result will be dropped.
   };
   struct Outgoing {
     LiveLease lease;
@@ -193,10 +222,10 @@ class Agent {
   Capacity capacity_;
   std::map<Token, Attempt> attempts_;
   std::map<Token, Outgoing> outbox_;
-  std::deque<Token> tokens_;          ///< Recent ones, oldest first.
+  std::deque<Token> tokens_;  ///< Recent ones, oldest first.
   std::deque<Beat> beats_;
   std::uint64_t beat_ = 0;
-  std::uint64_t hello_beat_ = 0;      ///< Of the session that is ready, or of the hello that is out.
+  std::uint64_t hello_beat_ = 0;  ///< Of the session that is ready, or of the hello that is out.
   SessionState session_ = SessionState::offline;
   std::uint64_t session_id_ = 0;
   Duration heartbeat_ = std::chrono::seconds(2);
@@ -204,6 +233,7 @@ class Agent {
   TimePoint next_hello_;
   TimePoint next_heartbeat_;
   TimePoint last_ack_;
+  TimePoint last_beat_;
   std::uint32_t hello_attempt_ = 0;
   bool capacity_dirty_ = false;
   bool draining_ = false;
