@@ -1,10 +1,14 @@
 /// What may be fetched from where, and with which credentials. Pure but for read_credentials().
+///
+/// Credentials are never part of a message: errors name the line of the file, not what stands in
+/// it.
 #pragma once
 
 #include "common/core/error.hpp"
 #include "common/core/refusal.hpp"
 #include "common/core/time.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -25,15 +29,15 @@ struct GitCredential {
 };
 
 struct GitPolicy {
-  std::vector<std::string> protocols = {"https",
-                                        "ssh"};  ///< May hold "http", "git" and "file", too.
-  /// Hosts ("127.0.0.1", "git.internal:3000") and, for file:, directories that are allowed although
-  /// they are loopback, link-local or local.
-  std::vector<std::string> allowed_local;
+  std::vector<std::string> protocols = {"https", "ssh"};  ///< May hold "http" and "git", too.
+  bool allow_local = false;  ///< file: URLs, loopback and private addresses, plain http to them.
+  std::vector<std::string>
+      allowed;  ///< Hosts ("git.internal:3000") or URL prefixes, accepted all the same.
   std::vector<GitCredential> credentials;
-  std::string ssh_known_hosts;           ///< File; ssh is refused without one.
-  std::string ca_bundle;                 ///< PEM file for https; empty = the system's.
-  std::string https_proxy;               ///< For git's own traffic; empty = none.
+  std::string ssh_known_hosts;  ///< File; empty = /etc/ssh/ssh_known_hosts.
+  std::string ca_bundle;        ///< PEM file for https; empty = the system's.
+  std::string https_proxy;      ///< For git's own traffic; empty = none.
+  std::string no_proxy;
   std::uint64_t bytes_max = 1ULL << 30;  ///< Of the bare repository while it grows.
   Duration time_max = std::chrono::minutes(10);
   std::string git = "/usr/bin/git";
@@ -61,8 +65,11 @@ struct GitUrl {
 /// (unless allowed by name), local files (unless in an allowed directory).
 [[nodiscard]] std::optional<SourceRefusal> judge_url(std::string_view url, const GitPolicy& policy);
 
-/// The same for an address that the host's name turned out to have.
+/// Loopback, link-local, unspecified, multicast or carrier-internal addresses, IPv4 in IPv6
+/// included: what a name must not resolve to unless it is allowed.
 [[nodiscard]] bool is_local_address(std::string_view address);
+/// True when the policy names this URL or its host.
+[[nodiscard]] bool is_allowed_by_name(const GitUrl& url, const GitPolicy& policy);
 
 /// The most specific credential for this URL.
 [[nodiscard]] const GitCredential* credential_for(const GitUrl& url, const GitPolicy& policy);
