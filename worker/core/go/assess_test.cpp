@@ -4,6 +4,7 @@
 #include "common/core/limits.hpp"
 #include "worker/core/go/command_error.hpp"
 #include "worker/core/go/keys.hpp"
+#include "worker/core/go/test_builds.hpp"
 #include "worker/core/go/text.hpp"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ class TestAssessor {
       : around_(around),
         stream_(read_test_stream(around.report.out.bytes)),
         text_(read_build_text(around.report.err.bytes, false)),
-        findings_(around, out_) {}
+        findings_(around, out_),
+        builds_(around, stream_, text_, findings_, out_) {}
 
   Assessment run() {
     for (const PackageRecord& package : stream_.packages) {
@@ -34,7 +36,7 @@ class TestAssessor {
       }
       one(package);
     }
-    unreferenced_builds();
+    builds_.unreferenced();
     complaints();
     // Where the go command stopped before the first package, nothing is missing from the stream.
     if (!stream_.packages.empty() || !out_.explained) listed_without_events();
@@ -57,7 +59,8 @@ class TestAssessor {
       passed(package);
     } else if (package.says_setup_failed || package.says_build_failed ||
                !package.failed_build.empty()) {
-      broken(package);
+      failed_tests(package, true);
+      builds_.broken(package);
     } else {
       failed(package);
     }
@@ -292,128 +295,6 @@ class TestAssessor {
     return message.empty() ? std::string(fallback) : message;
   }
 
-  // ---- builds -----------------------------------------------------------------------------------
-
-  std::string canonical(std::string_view import_path) const {
-    // A package may really be called "x.test".
-    if (around_.list.find(import_path) != nullptr) return std::string(import_path);
-    return canonical_package(import_path);
-  }
-
-  void broken(const PackageRecord& package) {
-    failed_tests(package, true);
-    const std::string culprit =
-        package.failed_build.empty() ? std::string{} : canonical(package.failed_build);
-    if (!package.failed_build.empty()) referenced_.insert(package.failed_build);
-    const BuildRecord* build = stream_.build(package.failed_build);
-    if (package.says_setup_failed) {
-      std::string message = build != nullptr ? section_for(*build, package.name) : std::string{};
-      if (message.empty()) message = stderr_text(package.name);
-      if (message.empty()) message = "[setup failed]";
-      findings_.broken_package(FindingKind::setup_failure, package.name, std::move(message),
-                               package.failed_build);
-    } else if (build == nullptr && package.failed_build.empty()) {
-      broken_by_text(package);
-    } else if (culprit == package.name) {
-      own_build_failure(package.name, build);
-    } else {
-      findings_.dependent(package.name, culprit);
-      culprits_.insert(culprit);
-      blamed_builds_.insert(package.failed_build);
-    }
-  }
-
-  void own_build_failure(const std::string& package, const BuildRecord* build) {
-    reported_.insert(package);
-    std::string message;
-    if (build != nullptr) {
-      for (const BuildSection& section : build->sections) {
-        message += section.text;
-        if (section.vet) vet_inside_test(package, section);
-      }
-    }
-    message = clean(message, kMessageBytesMax);
-    while (message.ends_with('\n')) message.pop_back();
-    if (message.empty()) message = "[build failed]";
-    findings_.broken_package(FindingKind::build_failure, package, std::move(message));
-  }
-
-  /// Up to Go 1.23 the reason is text on stderr.
-  void broken_by_text(const PackageRecord& package) {
-    const auto about = [&](const ListedPackage& listed) {
-      return !stderr_text(listed.import_path).empty();
-    };
-    std::string message = stderr_text(package.name);
-    if (!message.empty()) {
-      findings_.broken_package(FindingKind::build_failure, package.name, std::move(message));
-      reported_.insert(package.name);
-    } else if (const auto* culprit = around_.list.nearest_import(package.name, about)) {
-      findings_.dependent(package.name, culprit->import_path);
-      culprits_.insert(culprit->import_path);
-    } else {
-      findings_.broken_package(FindingKind::build_failure, package.name, "[build failed]");
-      reported_.insert(package.name);
-    }
-  }
-
-  std::string stderr_text(std::string_view package) const {
-    std::string text;
-    for (const TextProblem& problem : text_.problems) {
-      if (problem.kind == TextProblem::Kind::command) continue;
-      if (canonical(problem.package) != package) continue;
-      if (!text.empty()) text += '\n';
-      text += problem.message;
-    }
-    return std::string(cut(text, kMessageBytesMax));
-  }
-
-  static std::string section_for(const BuildRecord& build, std::string_view package) {
-    std::string own;
-    std::string all;
-    for (const BuildSection& section : build.sections) {
-      all += section.text;
-      if (canonical_package(section.package) == package) own += section.text;
-    }
-    std::string message = clean(own.empty() ? all : own, kMessageBytesMax);
-    while (message.ends_with('\n')) message.pop_back();
-    return message;
-  }
-
-  /// Rule B3: vet's findings are findings of vet, whichever command ran it; the judge drops those
-  /// that the vet check has as well.
-  void vet_inside_test(const std::string& package, const BuildSection& section) {
-    for (const std::string_view line : lines_of(section.text)) {
-      if (line.starts_with("vet: ")) continue;
-      const Position position = split_position(line);
-      if (position.line == 0) continue;
-      findings_.add(FindingKind::vet, package, {}, clean(position.rest, kMessageBytesMax));
-      Finding& finding = out_.findings.back();
-      finding.file = source_path(position.file, around_.context.unit.dir);
-      finding.line = position.line;
-      finding.column = position.column;
-      identify(finding, around_.context.unit);
-    }
-  }
-
-  /// Failed builds that no package names as its own: of dependencies, and where the stream broke
-  /// off.
-  void unreferenced_builds() {
-    for (const BuildRecord& build : stream_.builds) {
-      if (!build.failed) continue;
-      const bool blamed = blamed_builds_.contains(build.import_path);
-      if (referenced_.contains(build.import_path) && !blamed) continue;
-      const std::string package = canonical(build.import_path);
-      if (!reported_.contains(package)) own_build_failure(package, &build);
-    }
-    for (const std::string& culprit : culprits_) {
-      if (reported_.contains(culprit) || stream_.package(culprit) != nullptr) continue;
-      std::string message = stderr_text(culprit);
-      if (message.empty()) message = "[build failed]";
-      reported_.insert(culprit);
-      findings_.broken_package(FindingKind::build_failure, culprit, std::move(message));
-    }
-  }
-
   // ---- the whole stream -------------------------------------------------------------------------
 
   void listed_without_events() {
@@ -427,7 +308,7 @@ class TestAssessor {
                            {}, "its Go files need cgo, and the image has no C compiler");
         continue;
       }
-      std::string said = stderr_text(listed.import_path);
+      std::string said = builds_.stderr_text(listed.import_path);
       if (!said.empty()) {
         findings_.broken_package(FindingKind::setup_failure, listed.import_path, std::move(said));
         continue;
@@ -472,10 +353,7 @@ class TestAssessor {
   BuildText text_;
   Assessment out_;
   Findings findings_;
-  std::set<std::string> referenced_;     ///< Builds that a package's end names.
-  std::set<std::string> blamed_builds_;  ///< Those named only by dependents.
-  std::set<std::string> reported_;       ///< Packages that have their build failure.
-  std::set<std::string> culprits_;
+  TestBuilds builds_;
 };
 
 }  // namespace

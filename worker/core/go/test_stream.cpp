@@ -29,14 +29,14 @@ void add_build_text(BuildRecord& build, std::string_view text) {
 
 }  // namespace
 
-const PackageRecord* TestStream::package(std::string_view name) const {
-  const auto found = std::ranges::find(packages, name, &PackageRecord::name);
-  return found == packages.end() ? nullptr : &*found;
+const PackageRecord* TestStream::package(const std::string& name) const {
+  const auto found = package_index.find(name);
+  return found == package_index.end() ? nullptr : &packages[found->second];
 }
 
-const BuildRecord* TestStream::build(std::string_view import_path) const {
-  const auto found = std::ranges::find(builds, import_path, &BuildRecord::import_path);
-  return found == builds.end() ? nullptr : &*found;
+const BuildRecord* TestStream::build(const std::string& import_path) const {
+  const auto found = build_index.find(import_path);
+  return found == build_index.end() ? nullptr : &builds[found->second];
 }
 
 void TestStreamReader::feed(std::string_view bytes) {
@@ -97,10 +97,10 @@ void TestStreamReader::line(std::string_view text) {
 
 void TestStreamReader::build_event(TestEvent event) {
   if (event.action != "build-output" && event.action != "build-fail") return;
-  const auto [found, added] = builds_.try_emplace(event.import_path, stream_.builds.size());
+  const auto [found, added] = stream_.build_index.try_emplace(event.import_path, stream_.builds.size());
   if (added) {
     if (stream_.builds.size() >= kBuildsMax) {
-      builds_.erase(found);
+      stream_.build_index.erase(found);
       stream_.too_much = true;
       return;
     }
@@ -169,10 +169,10 @@ void TestStreamReader::test_event(PackageRecord& package, const TestEvent& event
 }
 
 PackageRecord* TestStreamReader::package(const std::string& name) {
-  const auto [found, added] = packages_.try_emplace(name, stream_.packages.size());
+  const auto [found, added] = stream_.package_index.try_emplace(name, stream_.packages.size());
   if (added) {
     if (stream_.packages.size() >= kPackagesMax) {
-      packages_.erase(found);
+      stream_.package_index.erase(found);
       stream_.too_much = true;
       return nullptr;
     }

@@ -88,14 +88,16 @@ struct BuildRecord {
 struct TestStream {
   std::vector<PackageRecord> packages;  ///< In order of appearance.
   std::vector<BuildRecord> builds;
+  std::unordered_map<std::string, std::size_t> package_index;  ///< By name.
+  std::unordered_map<std::string, std::size_t> build_index;    ///< By import path.
   std::uint64_t events = 0;
   std::uint64_t non_json_lines = 0;
   std::string first_non_json;  ///< Cleaned, at most 200 bytes.
   bool cut_last_line = false;  ///< The stream ended inside a line.
   bool too_much = false;       ///< More names or longer lines than the reader keeps.
 
-  [[nodiscard]] const PackageRecord* package(std::string_view name) const;
-  [[nodiscard]] const BuildRecord* build(std::string_view import_path) const;
+  [[nodiscard]] const PackageRecord* package(const std::string& name) const;
+  [[nodiscard]] const BuildRecord* build(const std::string& import_path) const;
 };
 
 /// Takes the bytes in pieces of any size; the same bytes give the same stream however they are cut.
@@ -118,8 +120,6 @@ class TestStreamReader {
   TestRecord* test(PackageRecord& package, const std::string& name);
 
   TestStream stream_;
-  std::unordered_map<std::string, std::size_t> packages_;
-  std::unordered_map<std::string, std::size_t> builds_;
   std::size_t tests_ = 0;
   std::string pending_;
   bool skipping_ = false;  ///< Inside a line that is over the limit.
