@@ -1,7 +1,6 @@
 #include "common/net/dealer.hpp"
 
 #include "common/core/backoff.hpp"
-#include "common/core/limits.hpp"
 #include "common/fs/files.hpp"
 #include "common/net/monitor.hpp"
 #include "common/net/socket_pump.hpp"
@@ -61,7 +60,7 @@ struct Dealer::State : std::enable_shared_from_this<Dealer::State> {
       : io(io_context),
         context(zmq_context),
         options(std::move(dealer_options)),
-        bytes_max(options.plane == Plane::control ? kControlMessageBytesMax : kBulkMessageBytesMax),
+        bytes_max(message_bytes_max(options.plane)),
         on_message(std::move(message_callback)),
         on_state(std::move(state_callback)),
         retry_timer(io_context) {
@@ -72,6 +71,7 @@ struct Dealer::State : std::enable_shared_from_this<Dealer::State> {
     try {
       auto made = std::make_shared<Link>(context);
       DealerProfile profile{.plane = options.plane,
+                            .ipv6 = is_ipv6_endpoint(options.endpoint),
                             .key = options.key,
                             .server = options.server,
                             .routing_id = {},
@@ -142,13 +142,16 @@ struct Dealer::State : std::enable_shared_from_this<Dealer::State> {
         failures = 0;
         return enter(LinkState::connected);
       case MonitorEvent::disconnected:
-        if (link_state != LinkState::connected) return;
-        ++counters.disconnected;
-        return enter(LinkState::disconnected);
-      case MonitorEvent::denied: ++counters.auth_failed; return retry(LinkState::auth_failed);
+        if (link_state == LinkState::connected) {
+          ++counters.disconnected;
+          return enter(LinkState::disconnected);
+        }
+        // Something that speaks no ZMTP ends a connection without a word about the handshake.
+        [[fallthrough]];
       case MonitorEvent::failed:
         ++counters.handshake_failed;
         return retry(LinkState::handshake_failed);
+      case MonitorEvent::denied: ++counters.auth_failed; return retry(LinkState::auth_failed);
     }
   }
 
@@ -212,6 +215,9 @@ Result<std::unique_ptr<Dealer>> Dealer::connect(boost::asio::io_context& io,
   if (options.key && options.server.empty()) {
     return config_error("the coordinator's public key is missing for " + options.endpoint,
                         "'cupel key show' on the coordinator prints it");
+  }
+  if (auto checked = check_endpoint(options.endpoint, EndpointUse::connect); !checked) {
+    return std::move(checked).error();
   }
   auto state = std::make_shared<State>(io, context, std::move(options), std::move(on_message),
                                        std::move(on_state));

@@ -32,16 +32,16 @@ enum class LinkState : std::uint8_t {
 
 struct DealerOptions {
   Plane plane = Plane::control;
-  std::string endpoint;        ///< "tcp://host:7401"
-  std::optional<KeyPair> key;  ///< Nothing needs allow_plain.
-  PublicKey server;
+  std::string endpoint = {};        ///< "tcp://host:7401"
+  std::optional<KeyPair> key = {};  ///< Nothing needs allow_plain.
+  PublicKey server = {};
   bool allow_plain = false;                        ///< Only with ipc:// or a loopback address.
   Duration retry_first = std::chrono::seconds(1);  ///< After a refused handshake.
   Duration retry_max = std::chrono::seconds(60);
   std::uint32_t reconnect_ms = 100;  ///< After a lost connection; doubled up to the maximum.
   std::uint32_t reconnect_max_ms = 30000;
   /// For jitter; default fs::random_u64.
-  std::function<std::uint64_t()> random;
+  std::function<std::uint64_t()> random = {};
 };
 
 /// Grows only; readable from any thread.

@@ -1,6 +1,5 @@
 #include "common/net/router.hpp"
 
-#include "common/core/limits.hpp"
 #include "common/net/monitor.hpp"
 #include "common/net/socket_pump.hpp"
 #include "common/net/zap.hpp"
@@ -119,6 +118,9 @@ struct Router::State {
 Result<std::unique_ptr<Router>> Router::bind(boost::asio::io_context& io, zmq::context_t& context,
                                              RouterOptions options, const ZapHandler* zap,
                                              OnMessage on_message) {
+  if (auto checked = check_endpoint(options.endpoint, EndpointUse::listen); !checked) {
+    return std::move(checked).error();
+  }
   if (!options.key && !options.allow_plain) {
     return config_error("no key for the socket at " + options.endpoint,
                         "make one with 'cupel key generate'");
@@ -130,12 +132,12 @@ Result<std::unique_ptr<Router>> Router::bind(boost::asio::io_context& io, zmq::c
   if (options.key && zap == nullptr) {
     return config_error("no trust list for the socket at " + options.endpoint, "");
   }
-  const std::size_t bytes_max =
-      options.plane == Plane::control ? kControlMessageBytesMax : kBulkMessageBytesMax;
   try {
-    auto state = std::make_shared<State>(io, context, zap, options.key.has_value(), bytes_max,
-                                         std::move(on_message));
-    const RouterProfile profile{.plane = options.plane, .key = std::move(options.key)};
+    auto state = std::make_shared<State>(io, context, zap, options.key.has_value(),
+                                         message_bytes_max(options.plane), std::move(on_message));
+    const RouterProfile profile{.plane = options.plane,
+                                .ipv6 = is_ipv6_endpoint(options.endpoint),
+                                .key = std::move(options.key)};
     if (auto applied = apply_router_profile(state->socket, profile); !applied) {
       return std::move(applied).error();
     }

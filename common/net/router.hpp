@@ -43,9 +43,9 @@ enum class SendStatus : std::uint8_t {
 
 struct RouterOptions {
   Plane plane = Plane::control;
-  std::string endpoint;        ///< "tcp://0.0.0.0:7401"; port 0 or * takes a free one.
-  std::optional<KeyPair> key;  ///< Nothing needs allow_plain.
-  bool allow_plain = false;    ///< Only with ipc:// or a loopback address.
+  std::string endpoint = {};        ///< "tcp://0.0.0.0:7401"; port 0 or * takes a free one.
+  std::optional<KeyPair> key = {};  ///< Nothing needs allow_plain.
+  bool allow_plain = false;         ///< Only with ipc:// or a loopback address.
 };
 
 /// Grows only; readable from any thread.

@@ -5,6 +5,7 @@
 #include <zmq.hpp>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace {
 // Declared by libzmq's header only among its drafts, but honoured by every build since 4.3: without
 // it a CURVE socket whose ZAP handler is missing admits everybody.
 constexpr int kZapEnforceDomain = 93;
+
+constexpr std::string_view kTcp = "tcp://";
+constexpr std::string_view kIpc = "ipc://";
+constexpr std::size_t kSocketPathMax = 107;  // sun_path without its NUL
 
 constexpr int kListenBacklog = 1024;  // a whole fleet that comes back at once
 constexpr int kIdleSeconds = 60;
@@ -80,29 +85,27 @@ class Options {
   std::optional<Error> error_;
 };
 
-std::int64_t plane_bytes_max(Plane plane) {
-  return static_cast<std::int64_t>(plane == Plane::control ? kControlMessageBytesMax
-                                                           : kBulkMessageBytesMax);
-}
+// libzmq counts a frame as it travels: what CURVE adds to a message (33 bytes) counts, too.
+constexpr std::size_t kFrameOverhead = 64;
 
-void apply_common(Options& options, std::int64_t bytes_max, std::uint32_t handshake_ms) {
-  options.number64(ZMQ_MAXMSGSIZE, bytes_max, "ZMQ_MAXMSGSIZE");
+void apply_common(Options& options, Plane plane, bool ipv6, std::uint32_t handshake_ms) {
+  options.number64(ZMQ_MAXMSGSIZE,
+                   static_cast<std::int64_t>(message_bytes_max(plane) + kFrameOverhead),
+                   "ZMQ_MAXMSGSIZE");
   options.number(ZMQ_HANDSHAKE_IVL, static_cast<int>(handshake_ms), "ZMQ_HANDSHAKE_IVL");
   // Wide, and for dead TCP only: whether a worker lives is decided by its own heartbeats.
   options.number(ZMQ_HEARTBEAT_IVL, 15'000, "ZMQ_HEARTBEAT_IVL");
   options.number(ZMQ_HEARTBEAT_TIMEOUT, 60'000, "ZMQ_HEARTBEAT_TIMEOUT");
   options.number(ZMQ_TCP_KEEPALIVE, 1, "ZMQ_TCP_KEEPALIVE");
   options.number(ZMQ_TCP_KEEPALIVE_IDLE, kIdleSeconds, "ZMQ_TCP_KEEPALIVE_IDLE");
-  options.number(ZMQ_IPV6, 1, "ZMQ_IPV6");
+  options.number(ZMQ_IPV6, ipv6 ? 1 : 0, "ZMQ_IPV6");
 }
 
 }  // namespace
 
 Result<void> apply_router_profile(zmq::socket_t& socket, const RouterProfile& profile) {
   Options options(socket);
-  const std::int64_t bytes_max =
-      profile.message_bytes_max > 0 ? profile.message_bytes_max : plane_bytes_max(profile.plane);
-  apply_common(options, bytes_max, profile.handshake_ms);
+  apply_common(options, profile.plane, profile.ipv6, profile.handshake_ms);
   // Per peer: a worker's heartbeats and leases, or the chunks of its few transfers.
   const int queue = profile.plane == Plane::control ? 1000 : 128;
   options.number(ZMQ_SNDHWM, queue, "ZMQ_SNDHWM");
@@ -122,7 +125,7 @@ Result<void> apply_router_profile(zmq::socket_t& socket, const RouterProfile& pr
 
 Result<void> apply_dealer_profile(zmq::socket_t& socket, const DealerProfile& profile) {
   Options options(socket);
-  apply_common(options, plane_bytes_max(profile.plane), profile.handshake_ms);
+  apply_common(options, profile.plane, profile.ipv6, profile.handshake_ms);
   options.number(ZMQ_SNDHWM, profile.plane == Plane::control ? 1000 : 64, "ZMQ_SNDHWM");
   options.number(ZMQ_RCVHWM, profile.plane == Plane::control ? 1000 : 64, "ZMQ_RCVHWM");
   options.number(ZMQ_LINGER, 2000, "ZMQ_LINGER");
@@ -142,9 +145,44 @@ Result<void> apply_dealer_profile(zmq::socket_t& socket, const DealerProfile& pr
   return options.result();
 }
 
+std::size_t message_bytes_max(Plane plane) {
+  return plane == Plane::control ? kControlMessageBytesMax : kBulkMessageBytesMax;
+}
+
+Result<void> check_endpoint(std::string_view endpoint, EndpointUse use) {
+  const auto refuse = [endpoint](const char* why) {
+    return Error{.code = Errc::bad_config,
+                 .what = "'" + std::string(endpoint.substr(0, 200)) + "' is no address: " + why,
+                 .detail = {},
+                 .hint = "an address is tcp://HOST:PORT or ipc://PATH"};
+  };
+  if (endpoint.starts_with(kIpc)) {
+    const std::size_t length = endpoint.size() - kIpc.size();
+    if (length == 0 || length > kSocketPathMax) return refuse("the path has 1 to 107 bytes");
+    return {};
+  }
+  if (!endpoint.starts_with(kTcp)) return refuse("it begins with neither tcp:// nor ipc://");
+  const std::string_view address = endpoint.substr(kTcp.size());
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return refuse("it needs a host and a port");
+  const std::string_view port_text = address.substr(colon + 1);
+  if (use == EndpointUse::listen && port_text == "*") return {};
+  unsigned port = 0;
+  const char* const end = port_text.data() + port_text.size();
+  const auto [stopped, error] = std::from_chars(port_text.data(), end, port);
+  const unsigned least = use == EndpointUse::listen ? 0 : 1;
+  if (error != std::errc() || stopped != end || port < least || port > 65535) {
+    return refuse("a port is a number up to 65535");
+  }
+  return {};
+}
+
+bool is_ipv6_endpoint(std::string_view endpoint) {
+  return endpoint.starts_with("tcp://[");
+}
+
 bool is_local_endpoint(std::string_view endpoint) {
-  if (endpoint.starts_with("ipc://")) return true;
-  constexpr std::string_view kTcp = "tcp://";
+  if (endpoint.starts_with(kIpc)) return true;
   if (!endpoint.starts_with(kTcp)) return false;
   const std::string_view address = endpoint.substr(kTcp.size());
   const std::size_t colon = address.rfind(':');
