@@ -26,8 +26,7 @@ std::vector<images::Available> same_kind(const std::vector<images::Available>& p
 
 boost::asio::awaitable<Result<std::string>> assemble(ImageContext& context,
                                                      images::ImageEntry entry, BaseArchive base,
-                                                     std::filesystem::path zip,
-                                                     std::string identity) {
+                                                     std::filesystem::path zip) {
   const bool with_cc = !context.request.without_cc;
   auto tar =
       RootTar::open(base.file, zip, entry.toolchain.path + "@" + entry.toolchain.version + "/");
@@ -35,7 +34,7 @@ boost::asio::awaitable<Result<std::string>> assemble(ImageContext& context,
   const auto [repository, tag] = images::repository_and_tag(entry, with_cc);
   docker::ImportRequest import{.repository = repository,
                                .tag = tag,
-                               .changes = images::import_changes(entry, with_cc, identity),
+                               .changes = images::import_changes(entry, with_cc, base.digest),
                                .message = "assembled by cupel image build"};
   // The source is a coroutine only by its type: it never waits.
   RootTar* source = &*tar;
@@ -73,7 +72,7 @@ boost::asio::awaitable<Result<void>> build_one(ImageContext& context, images::Im
   const auto zip = ensure_toolchain(context.place, entry);
   if (!zip) co_return zip.error();
   const std::string identity = images::assembled_identity(base->digest, entry.toolchain.h1);
-  const auto id = co_await assemble(context, entry, *base, *zip, identity);
+  const auto id = co_await assemble(context, entry, *base, *zip);
   if (!id) co_return id.error();
   *context.out << named(entry, with_cc) << ": built, " << identity << "\n";
   for (const images::Available& image : same) {

@@ -76,20 +76,23 @@ boost::asio::awaitable<Result<std::string>> version_inside(docker::Client& clien
   co_return output->substr(start + 1, output->find(' ', start + 1) - start - 1);
 }
 
-/// Empty when the label is what base and toolchain give; else why not, or why nobody can say.
+/// Is the identity the one that base, toolchain and recipe give? The base is named by a label, the
+/// toolchain by the table. Empty when it is; else why not, or why nobody can say.
 std::string check_identity(const ImageContext& context, const images::Available& image,
                            bool& wrong) {
   const images::ImageEntry* entry = context.table.find(image.minor);
   if (entry != nullptr && image.identity == entry->registry.digest)
     return {};  // The engine checked it.
   if (entry == nullptr || entry->go != image.go_version) {
-    return "the table has another toolchain for go " + image.minor;
+    return "the table pins another toolchain for go " + image.minor;
   }
-  const auto base = kept_base(context.place, image.has_cc);
-  if (!base) return "the base archive it was made of is not on this machine";
-  if (images::assembled_identity(base->digest, entry->toolchain.h1) == image.identity) return {};
-  wrong = true;
-  return "base and toolchain of this machine give another identity";
+  const auto base = Digest::parse(image.base);
+  if (!base || images::assembled_identity(*base, entry->toolchain.h1) != image.identity) {
+    wrong = true;
+    return "its identity is not the one that its base and toolchain give";
+  }
+  const auto kept = kept_base(context.place, image.has_cc);
+  return kept && kept->digest == *base ? "" : "its base archive is not on this machine";
 }
 
 }  // namespace

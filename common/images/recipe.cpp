@@ -37,14 +37,15 @@ std::pair<std::string, std::string> repository_and_tag(const ImageEntry& entry, 
 }
 
 std::vector<std::string> import_changes(const ImageEntry& entry, bool with_cc,
-                                        std::string_view identity) {
+                                        const Digest& base_archive) {
   const auto label = [](std::string_view name, std::string_view value) {
     return "LABEL " + std::string(name) + "=" + std::string(value);
   };
   return {
       "ENV PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
       "ENV GOTOOLCHAIN=local",
-      label(kLabelIdentity, identity),
+      label(kLabelIdentity, assembled_identity(base_archive, entry.toolchain.h1)),
+      label(kLabelBase, "sha256:" + base_archive.hex()),
       label(kLabelGo, entry.go),
       label(kLabelMinor, entry.minor),
       label(kLabelCc, with_cc ? "1" : "0"),

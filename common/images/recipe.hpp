@@ -26,9 +26,10 @@ inline constexpr unsigned kRecipeVersion = 1;
 [[nodiscard]] std::pair<std::string, std::string> repository_and_tag(const ImageEntry& entry,
                                                                      bool with_cc);
 
-/// Changes that the import applies, in the engine's own notation ("ENV A=b", "LABEL a=b").
+/// Environment and labels (identity and base among them) that the import applies, in the engine's
+/// own notation ("ENV A=b", "LABEL a=b").
 [[nodiscard]] std::vector<std::string> import_changes(const ImageEntry& entry, bool with_cc,
-                                                      std::string_view identity);
+                                                      const Digest& base_archive);
 
 /// The mode a file of the toolchain's zip gets ("bin/go" -> 0755). Zips of modules carry no modes.
 [[nodiscard]] unsigned toolchain_mode(std::string_view name);

@@ -34,7 +34,8 @@ std::optional<Available> assembled(const EngineImage& image) {
                    .engine_id = image.id,
                    .go_version = std::string(label(image, kLabelGo)),
                    .minor = go->minor_text(),
-                   .has_cc = cc == "1"};
+                   .has_cc = cc == "1",
+                   .base = std::string(label(image, kLabelBase))};
 }
 
 std::optional<Available> pulled(const Table& table, const EngineImage& image) {
@@ -48,7 +49,8 @@ std::optional<Available> pulled(const Table& table, const EngineImage& image) {
                        .engine_id = image.id,
                        .go_version = entry.go,
                        .minor = entry.minor,
-                       .has_cc = true};
+                       .has_cc = true,
+                       .base = {}};
     }
   }
   return std::nullopt;

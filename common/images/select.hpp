@@ -15,7 +15,8 @@ namespace cupel::images {
 inline constexpr std::string_view kLabelIdentity = "cupel.image.identity";
 inline constexpr std::string_view kLabelGo = "cupel.image.go";
 inline constexpr std::string_view kLabelMinor = "cupel.image.minor";
-inline constexpr std::string_view kLabelCc = "cupel.image.cc";  ///< "1" or "0"
+inline constexpr std::string_view kLabelCc = "cupel.image.cc";      ///< "1" or "0"
+inline constexpr std::string_view kLabelBase = "cupel.image.base";  ///< Digest of the base archive.
 
 /// An image as the engine lists it.
 struct EngineImage {
@@ -31,6 +32,7 @@ struct Available {
   std::string go_version;  ///< "1.26.8"; of a pulled image what the table says.
   std::string minor;       ///< "1.26"
   bool has_cc = true;
+  std::string base;  ///< Digest of the base archive of an assembled image; else empty.
   friend bool operator==(const Available&, const Available&) = default;
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace cupel::images {
 namespace {
 
@@ -35,6 +37,22 @@ TEST(AssembledIdentity, ChangesWithBaseAndToolchain) {
   EXPECT_NE(one, assembled_identity(sha256("other"), "h1:a"));
   EXPECT_NE(one, assembled_identity(sha256("base"), "h1:b"));
   EXPECT_TRUE(one.starts_with("sha256:"));
+}
+
+TEST(ImportChanges, NameIdentityAndBaseSoThatTheOneCanBeComputedFromTheOther) {
+  const ImageEntry entry{
+      .minor = "1.26",
+      .go = "1.26.8",
+      .registry = {},
+      .toolchain = {.path = "m", .version = "v", .h1 = "h1:x", .zip_sha256 = {}}};
+  const auto changes = import_changes(entry, false, sha256("base"));
+  const auto has = [&](const std::string& line) {
+    return std::find(changes.begin(), changes.end(), line) != changes.end();
+  };
+  EXPECT_TRUE(has("LABEL cupel.image.identity=" + assembled_identity(sha256("base"), "h1:x")));
+  EXPECT_TRUE(has("LABEL cupel.image.base=sha256:" + sha256("base").hex()));
+  EXPECT_TRUE(has("LABEL cupel.image.cc=0"));
+  EXPECT_TRUE(has("ENV GOTOOLCHAIN=local"));
 }
 
 TEST(ToolchainMode, MakesProgramsExecutable) {

@@ -11,7 +11,8 @@ Available image(std::string go, bool cc = true, char tag = 'a') {
           .engine_id = "sha256:engine-" + go,
           .go_version = go,
           .minor = version->minor_text(),
-          .has_cc = cc};
+          .has_cc = cc,
+          .base = {}};
 }
 
 const std::vector<Available> kTwo = {image("1.24.13", true, 'a'), image("1.26.8", true, 'b'),
