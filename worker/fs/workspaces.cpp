@@ -180,6 +180,13 @@ Result<std::string> Workspaces::new_directory(std::string_view what) {
   return dir.string();
 }
 
+void Workspaces::discard(const std::string& directory) {
+  const std::string top = top_of(state_->data(), directory);
+  if (top.empty() || fs::remove_tree(top)) return;
+  const std::lock_guard lock(state_->mutex);
+  state_->garbage.emplace_back(RepositoryId{}, top);
+}
+
 std::optional<SourceWorkspace> Workspaces::find_source(RepositoryId repository,
                                                        std::string_view commit) const {
   const std::lock_guard lock(state_->mutex);

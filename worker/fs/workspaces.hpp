@@ -47,6 +47,10 @@ class Workspaces {
   /// the name. Belongs to the caller until it is recorded.
   [[nodiscard]] Result<std::string> new_directory(std::string_view what);
 
+  /// Removes a directory that new_directory() gave and nothing recorded. What the host alone can't
+  /// remove comes back from the next evict().
+  void discard(const std::string& directory);
+
   [[nodiscard]] std::optional<SourceWorkspace> find_source(RepositoryId repository,
                                                            std::string_view commit) const;
   [[nodiscard]] std::optional<UnitWorkspace> find_unit(RepositoryId repository,

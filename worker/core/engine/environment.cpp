@@ -66,6 +66,13 @@ std::string execute_flags(const GoMode& go) {
   return "-mod=readonly " + plain;
 }
 
+std::string go_work(const RunRequest& request) {
+  if (request.go.workspace.empty()) return "off";
+  // The rewritten copy exists only where staging does.
+  const bool staged = request.go.workspace_staged && !request.mounts.staging.empty();
+  return staged ? "/staging/go.work" : "/src/" + request.go.workspace;
+}
+
 void add_private_patterns(Environment& environment, const GoMode& go) {
   environment["GOPRIVATE"] = go.go_private;
   environment["GONOSUMDB"] = go.go_nosumdb;
@@ -94,7 +101,7 @@ Result<Environment> profile_environment(const RunRequest& request, const Profile
       {"GOVCS", "*:off"},
       {"GOAUTH", "off"},
       {"GIT_TERMINAL_PROMPT", "0"},
-      {"GOWORK", request.go.workspace.empty() ? "off" : "/src/" + request.go.workspace},
+      {"GOWORK", go_work(request)},
       {"GOMAXPROCS", std::to_string(cpus)},
       // The collector works harder before the kernel's limit strikes; a quarter is left for /tmp
       // and for what is no Go heap.

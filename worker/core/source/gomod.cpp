@@ -272,6 +272,11 @@ class ModParser {
       file_.uses.push_back({words[0].text, line.place});
       return;
     }
+    if (verb == "godebug") {
+      std::string setting;
+      for (const Word& word : words) setting += word.text;
+      file_.godebugs.push_back(std::move(setting));
+    }
     if (verb == "tool" && words.size() == 1) file_.tools.push_back(words[0].text);
     if (verb == "ignore" && words.size() == 1) file_.ignores.push_back(words[0].text);
     // exclude, retract, godebug: the go command judges them.
@@ -401,6 +406,33 @@ std::string with_go_line(std::string_view go_mod, std::string_view version) {
   const std::string end = crlf ? "\r\n" : "\n";
   if (!text.empty() && text.back() != '\n') text += end;
   return text + end + "go " + std::string(version) + end;
+}
+
+std::string absolute_go_work(const ModFile& work, std::string_view work_dir) {
+  const auto quoted = [](std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+    return out + '"';
+  };
+  const auto absolute = [&](const std::string& dir) {
+    return quoted(dir.starts_with('/') ? dir : std::string(work_dir) + '/' + dir);
+  };
+  std::string text;
+  if (work.go_version) text += "go " + *work.go_version + '\n';
+  if (!work.toolchain.empty()) text += "toolchain " + work.toolchain + '\n';
+  for (const auto& setting : work.godebugs) text += "godebug " + setting + '\n';
+  for (const auto& use : work.uses) text += "use " + absolute(use.dir) + '\n';
+  for (const auto& replace : work.replacements) {
+    text += "replace " + quoted(replace.path);
+    if (!replace.version.empty()) text += ' ' + replace.version;
+    text += " => " + (replace.is_directory() ? absolute(replace.target) : quoted(replace.target));
+    if (!replace.target_version.empty()) text += ' ' + replace.target_version;
+    text += '\n';
+  }
+  return text;
 }
 
 }  // namespace cupel::worker

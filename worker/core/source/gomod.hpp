@@ -53,6 +53,7 @@ struct ModFile {
   std::vector<Requirement> requirements;
   std::vector<Replacement> replacements;
   std::vector<UseDirective> uses;
+  std::vector<std::string> godebugs;  ///< "key=value", unjudged.
   std::vector<std::string> tools;
   std::vector<std::string> ignores;
   std::vector<ModFault> faults;  ///< Empty = readable.
@@ -73,5 +74,10 @@ inline constexpr std::size_t kManifestBytesMax = 8 * 1024 * 1024;
 /// `go 1.16` as the last line but for the module's: what acquire writes where there is no go line.
 /// The rest of the text stays byte for byte.
 [[nodiscard]] std::string with_go_line(std::string_view go_mod, std::string_view version);
+
+/// The go.work with every directory made absolute: `work_dir` is where the file stands, as the
+/// container sees it ("/src", "/src/x"). Comments and order are not kept; only for a file without
+/// faults.
+[[nodiscard]] std::string absolute_go_work(const ModFile& work, std::string_view work_dir);
 
 }  // namespace cupel::worker
