@@ -1,0 +1,225 @@
+/// What Cupel adds to the engine's own work: wall time of a no-op run through RunExecutor against
+/// the raw calls, alternating in one go, and runs per second at 1, 2 and 4 slots. One JSON object a
+/// line.
+///
+///   engine_overhead [--rounds N] [--image ENGINE_ID] [--wrapper FILE]
+
+#include "common/docker/client.hpp"
+#include "common/fs/files.hpp"
+#include "common/images/select.hpp"
+#include "common/images/table.hpp"
+#include "tests/bench/engine_overhead/raw_engine.hpp"
+#include "worker/core/engine/container_spec.hpp"
+#include "worker/core/engine/wrapper_protocol.hpp"
+#include "worker/run/run_executor.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cupel::bench {
+namespace {
+
+namespace asio = boost::asio;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+struct Setup {
+  std::string socket_path;
+  std::string image;
+  std::string wrapper;
+  std::filesystem::path dir;
+  worker::ProfileContext context;
+  worker::ImageTraits traits;
+};
+
+worker::RunRequest no_op(const Setup& setup) {
+  worker::RunRequest request;
+  request.profile = worker::Profile::execute;
+  request.campaign = CampaignId{1};
+  request.task = TaskId{1};
+  request.token = Token{1};
+  request.command = {"true"};
+  request.workdir = ".";
+  request.image = setup.image;
+  request.mounts.source = setup.dir / "src";
+  request.mounts.gocache = setup.dir / "gocache";
+  request.limit = std::chrono::seconds(60);
+  request.task_deadline = Clock::now() + std::chrono::minutes(5);
+  return request;
+}
+
+void raw(const Setup& setup) {
+  worker::RunIdentity identity;
+  identity.run_id = fs::random_hex(8);
+  identity.deadline.us = std::chrono::duration_cast<std::chrono::microseconds>(
+                             std::chrono::system_clock::now().time_since_epoch())
+                             .count() +
+                         300'000'000;
+  worker::WrapperOrders orders;
+  orders.nonce = fs::random_hex(16);
+  orders.limit = std::chrono::seconds(60);
+  orders.grace = std::chrono::seconds(1);
+  const auto spec = worker::container_spec(no_op(setup), setup.context, setup.traits, identity);
+  raw_run(setup.socket_path, worker::container_name(setup.context, identity), spec.value(),
+          worker::encode_orders(orders).value());
+}
+
+asio::awaitable<void> cupel_run(worker::RunExecutor* executor, const Setup* setup,
+                                std::atomic<int>* bad) {
+  auto request = no_op(*setup);
+  auto report =
+      co_await executor->run(std::move(request), std::make_shared<worker::CancelToken>(), {});
+  if (report.error || !report.end_marker || report.exit_code != 0) bad->fetch_add(1);
+}
+
+asio::awaitable<void> cupel_runs(worker::RunExecutor* executor, const Setup* setup,
+                                 std::atomic<int>* left, std::atomic<int>* bad) {
+  while (left->fetch_sub(1) > 0) co_await cupel_run(executor, setup, bad);
+}
+
+void print(const std::string& name, double value, const std::string& unit, double floor,
+           double ratio, nlohmann::json conditions) {
+  const nlohmann::json line = {{"name", name},   {"value", value},
+                               {"unit", unit},   {"floor", floor},
+                               {"ratio", ratio}, {"conditions", std::move(conditions)}};
+  std::printf("%s\n", line.dump().c_str());
+  std::fflush(stdout);
+}
+
+std::string argument(int argc, char** argv, const std::string& flag, const std::string& fallback) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (argv[i] == flag) return argv[i + 1];
+  }
+  return fallback;
+}
+
+int run(int argc, char** argv) {
+  const int rounds = std::max(4, std::atoi(argument(argc, argv, "--rounds", "30").c_str()));
+  asio::io_context loop(1);
+  const auto work = asio::make_work_guard(loop);
+  std::thread thread([&loop] { loop.run(); });
+  asio::thread_pool files(2);
+  Setup setup;
+  setup.socket_path = argument(argc, argv, "--socket", "/var/run/docker.sock");
+  docker::Client engine(loop.get_executor(),
+                        {.socket_path = setup.socket_path, .budgets = {}, .observer = {}});
+  const auto version = asio::co_spawn(loop, engine.negotiate(), asio::use_future).get();
+  if (!version) {
+    std::fprintf(stderr, "%s\n", version.error().text().c_str());
+    std::exit(1);
+  }
+  setup.image = argument(argc, argv, "--image", "");
+  if (setup.image.empty()) {
+    std::vector<images::EngineImage> all;
+    for (const auto& facts :
+         asio::co_spawn(loop, engine.image_list({}), asio::use_future).get().value()) {
+      all.push_back({facts.id, facts.digests, {facts.labels.begin(), facts.labels.end()}});
+    }
+    const auto available = images::match_images(images::builtin_table(), all);
+    if (available.empty()) {
+      std::fprintf(stderr, "the engine holds no toolchain image; 'cupel image build' makes one\n");
+      std::exit(1);
+    }
+    setup.image = available.back().engine_id;
+  }
+  setup.wrapper =
+      argument(argc, argv, "--wrapper",
+               (std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() /
+                "bin/cupel-init")
+                   .string());
+  setup.dir = std::filesystem::path("/var/tmp") / ("cupel-bench-" + fs::random_hex(6));
+  std::filesystem::create_directories(setup.dir / "src");
+  std::filesystem::create_directories(setup.dir / "gocache");
+  std::filesystem::permissions(setup.dir / "gocache", std::filesystem::perms(0777));
+  (void)fs::write_file_durably(setup.dir / "src/go.mod", "module example.com/bench\n", 0644);
+  setup.context.fleet = FleetId{1};
+  setup.context.worker = WorkerId{fs::random_u64() | 1U};
+  setup.context.wrapper_path = setup.wrapper;
+  worker::ExecutorOptions options;
+  options.context = setup.context;
+  worker::RunExecutor executor(loop.get_executor(), engine, files, options);
+  setup.traits =
+      asio::co_spawn(loop, executor.image_traits(setup.image), asio::use_future).get().value();
+
+  std::atomic<int> bad{0};
+  std::vector<double> ours;
+  std::vector<double> floor;
+  raw(setup);
+  asio::co_spawn(loop, cupel_run(&executor, &setup, &bad), asio::use_future).get();
+  for (int i = 0; i < rounds; ++i) {
+    auto start = Clock::now();
+    raw(setup);
+    floor.push_back(seconds_since(start));
+    start = Clock::now();
+    asio::co_spawn(loop, cupel_run(&executor, &setup, &bad), asio::use_future).get();
+    ours.push_back(seconds_since(start));
+  }
+  print("engine-overhead/wall", median(ours) * 1000, "ms", median(floor) * 1000,
+        median(ours) / median(floor),
+        {{"slots", 1},
+         {"rounds", rounds},
+         {"statistic", "median"},
+         {"engine", version->name + " " + version->version}});
+
+  for (const int slots : {1, 2, 4}) {
+    const int total = rounds * 2;
+    std::atomic<int> raw_left{total};
+    auto start = Clock::now();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < slots; ++i) {
+      threads.emplace_back([&] {
+        while (raw_left.fetch_sub(1) > 0) raw(setup);
+      });
+    }
+    for (std::thread& t : threads) t.join();
+    const double raw_rate = total / seconds_since(start);
+    std::atomic<int> left{total};
+    start = Clock::now();
+    std::vector<std::future<void>> running;
+    for (int i = 0; i < slots; ++i) {
+      running.push_back(
+          asio::co_spawn(loop, cupel_runs(&executor, &setup, &left, &bad), asio::use_future));
+    }
+    for (auto& one : running) one.get();
+    const double rate = total / seconds_since(start);
+    print("engine-overhead/rate", rate, "runs/s", raw_rate, rate / raw_rate,
+          {{"slots", slots}, {"runs", total}});
+  }
+  loop.stop();
+  thread.join();
+  files.join();
+  (void)fs::remove_tree(setup.dir);
+  if (bad > 0) {
+    std::fprintf(stderr, "%d of our runs did not end as a no-op should\n", bad.load());
+    std::exit(1);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace cupel::bench
+
+int main(int argc, char** argv) {
+  return cupel::bench::run(argc, argv);
+}
