@@ -51,7 +51,10 @@ class Case:
             if done.returncode != 0:
                 raise RuntimeError(f"{self.id}: make.sh ended with {done.returncode}: {done.stderr[-500:]}")
         else:
-            shutil.copytree(self.folder / "repo", place / "repo", symlinks=True)
+            # Git keeps no empty folder: a case whose repository is empty has none.
+            (place / "repo").mkdir()
+            if (self.folder / "repo").is_dir():
+                shutil.copytree(self.folder / "repo", place / "repo", symlinks=True, dirs_exist_ok=True)
         return place / "repo"
 
 
