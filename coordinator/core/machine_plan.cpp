@@ -13,11 +13,12 @@ void Machine::State::source_done(Handle handle, Handle worker, const TaskResult&
   if (repository.acquired) {
     acquired_again(handle, worker, plan);
   } else {
-    acquired_first(handle, worker, std::move(plan));
+    acquired_first(handle, worker, std::move(plan), result.task);
   }
 }
 
-void Machine::State::acquired_first(Handle handle, Handle worker, planner::SourcePlan plan) {
+void Machine::State::acquired_first(Handle handle, Handle worker, planner::SourcePlan plan,
+                                    TaskId task) {
   Repository& repository = repositories[handle];
   CampaignEntry& campaign = campaign_of(repository);
   repository.acquired = true;
@@ -32,7 +33,12 @@ void Machine::State::acquired_first(Handle handle, Handle worker, planner::Sourc
            {"commit", plan.commit},
            {"units", plan.units.size()}});
   }
-  for (planner::PlannedUnit& unit : plan.units) add_unit(handle, std::move(unit), {});
+  // All of them first: a repository counts as over once it has no open unit.
+  std::vector<Handle> made;
+  for (const planner::PlannedUnit& unit : plan.units)
+    made.push_back(create_unit(handle, unit.info));
+  for (std::size_t i = 0; i < made.size(); ++i)
+    begin_unit(made[i], std::move(plan.units[i]), plan.pinned ? TaskId{} : task);
   if (repository.first_unit == kNoHandle) set_holder(handle, kNoHandle);
 }
 
@@ -109,32 +115,40 @@ void Machine::State::fail_repository(Handle handle, planner::Judgement judgement
   }
 }
 
-void Machine::State::add_unit(Handle repository_handle, planner::PlannedUnit planned,
-                              TaskId decided_by) {
+void Machine::State::add_unit(Handle repository, planner::PlannedUnit planned, TaskId decided_by) {
+  const Handle unit = create_unit(repository, planned.info);
+  begin_unit(unit, std::move(planned), decided_by);
+}
+
+Handle Machine::State::create_unit(Handle repository_handle, const UnitInfo& info) {
   Repository& repository = repositories[repository_handle];
   CampaignEntry& campaign = campaign_of(repository);
   UnitRow row;
   row.id = UnitId{next_id()};
   row.campaign = campaign.id;
   row.repository = repository.id;
-  row.info = to_json(planned.info).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  write(UnitCreated{row});
+  row.info = to_json(info).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 
   Unit unit;
   unit.id = row.id;
   unit.repository = repository_handle;
   unit.next = repository.first_unit;
-  unit.dir_hash = hash_of(planned.info.dir);
-  unit.vendored = planned.info.vendored;
+  unit.dir_hash = hash_of(info.dir);
+  unit.vendored = info.vendored;
+  write(UnitCreated{std::move(row)});
   const Handle handle = units.add(unit);
   repository.first_unit = handle;
   ++campaign.open_units;
+  return handle;
+}
+
+void Machine::State::begin_unit(Handle unit, planner::PlannedUnit planned, TaskId decided_by) {
   if (const auto* judgement = std::get_if<planner::Judgement>(&planned.plan)) {
-    finish_unit(handle, *judgement, &planned.info, decided_by, 0);
+    finish_unit(unit, *judgement, &planned.info, decided_by, 0);
     return;
   }
   auto& next = std::get<planner::NextTask>(planned.plan);
-  create_task(repository_handle, handle, next.kind, std::move(next.work));
+  create_task(units[unit].repository, unit, next.kind, std::move(next.work));
 }
 
 void Machine::State::finish_unit(Handle handle, const planner::Judgement& judgement,

@@ -179,11 +179,13 @@ struct Machine::State {
 
   // ---- repositories and units (machine_plan.cpp)
   void source_done(Handle repository, Handle worker, const TaskResult& result);
-  void acquired_first(Handle repository, Handle worker, planner::SourcePlan plan);
+  void acquired_first(Handle repository, Handle worker, planner::SourcePlan plan, TaskId task);
   void acquired_again(Handle repository, Handle worker, const planner::SourcePlan& plan);
   void acquire_again(Handle repository, const std::string& why);
   void fail_repository(Handle repository, planner::Judgement judgement);
   void add_unit(Handle repository, planner::PlannedUnit unit, TaskId decided_by);
+  Handle create_unit(Handle repository, const UnitInfo& info);
+  void begin_unit(Handle unit, planner::PlannedUnit planned, TaskId decided_by);
   void finish_unit(Handle unit, const planner::Judgement& judgement, const UnitInfo* info,
                    TaskId decided_by, double seconds);
   void set_holder(Handle repository, Handle worker);

@@ -1,0 +1,81 @@
+/// The store's records in memory, strict: a transition that contradicts them breaks an invariant.
+#pragma once
+
+#include "coordinator/core/actions.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cupel::sim {
+
+class FakeStore {
+ public:
+  explicit FakeStore(FleetId fleet) { fleet_ = fleet; }
+
+  /// All or nothing. The specs of the tasks that the batch leased.
+  std::map<TaskId, std::string> apply(const std::vector<coordinator::Transition>& batch);
+  [[nodiscard]] coordinator::Recovered recover() const;
+
+  /// The first contradiction; empty while there is none.
+  [[nodiscard]] const std::string& broken() const { return broken_; }
+
+  struct TaskRecord {
+    coordinator::TaskRow row;
+    std::string spec;
+    int results = 0;  ///< Accepted answers (Ending::completed, not taken back).
+    std::optional<TaskResult> last;
+    std::set<std::uint64_t> ended;  ///< Tokens of attempts that are over.
+  };
+  [[nodiscard]] const std::map<TaskId, TaskRecord>& tasks() const { return tasks_; }
+  [[nodiscard]] const std::map<UnitId, coordinator::UnitRow>& units() const { return units_; }
+  [[nodiscard]] const std::map<CampaignId, coordinator::CampaignRow>& campaigns() const {
+    return campaigns_;
+  }
+  [[nodiscard]] const std::map<RepositoryId, coordinator::RepositoryRow>& repositories() const {
+    return repositories_;
+  }
+  [[nodiscard]] bool all_over() const;
+  /// What a campaign's units say, in order: the same whatever happened on the way.
+  [[nodiscard]] std::string verdicts(CampaignId campaign) const;
+  [[nodiscard]] std::size_t events() const { return events_; }
+
+ private:
+  void on(const coordinator::CampaignCreated& t);
+  void on(const coordinator::CampaignChanged& t);
+  void on(const coordinator::RepositoryCreated& t);
+  void on(const coordinator::RepositoryPinned& t);
+  void on(const coordinator::RepositoryHolder& t);
+  void on(const coordinator::UnitCreated& t);
+  void on(const coordinator::UnitFinished& t);
+  void on(const coordinator::TaskCreated& t);
+  void on(const coordinator::TaskLeased& t);
+  void on(const coordinator::TaskReturned& t);
+  void on(const coordinator::TaskFinished& t);
+  void on(const coordinator::TaskStateChanged& t);
+  void on(const coordinator::WorkerSeen& t);
+  void on(const coordinator::WorkerDrain& t);
+  void on(const coordinator::EventAppended& t);
+  void on(const coordinator::SequencesReserved& t);
+  void check(bool good, const std::string& what);
+  void fresh_id(std::uint64_t id);
+
+  FleetId fleet_;
+  std::map<CampaignId, coordinator::CampaignRow> campaigns_;
+  std::map<RepositoryId, coordinator::RepositoryRow> repositories_;
+  std::map<UnitId, coordinator::UnitRow> units_;
+  std::map<TaskId, TaskRecord> tasks_;
+  std::map<WorkerId, coordinator::WorkerSeen> workers_;
+  std::set<WorkerId> draining_;
+  coordinator::SequencesReserved sequences_;
+  std::set<std::uint64_t> ids_;
+  std::set<std::pair<std::uint64_t, std::string>> unit_places_;
+  std::uint64_t highest_token_ = 0;
+  std::size_t events_ = 0;
+  std::map<TaskId, std::string> leased_specs_;
+  std::string broken_;
+};
+
+}  // namespace cupel::sim

@@ -1,0 +1,42 @@
+#include "tests/sim/simulation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace cupel::sim {
+namespace {
+
+constexpr std::uint64_t kSeeds = 1200;
+
+TEST(Simulation, EveryInvariantHoldsUnderFaults) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Outcome outcome = simulate({.seed = seed});
+
+    ASSERT_EQ(outcome.broken, "") << "sim_runner --seeds 1 --trace --first " << seed;
+  }
+}
+
+TEST(Simulation, TheSameSeedGivesTheSameEvents) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_EQ(simulate({.seed = seed}).hash, simulate({.seed = seed}).hash) << seed;
+  }
+}
+
+TEST(Simulation, DifferentSeedsGiveDifferentEvents) {
+  EXPECT_NE(simulate({.seed = 1}).hash, simulate({.seed = 2}).hash);
+}
+
+TEST(Simulation, NothingIsInterruptedWhenNothingGoesWrong) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Outcome outcome = simulate({.seed = seed, .calm = true});
+
+    ASSERT_EQ(outcome.broken, "") << seed;
+    ASSERT_EQ(outcome.interruptions, 0U) << seed;
+    ASSERT_EQ(outcome.dead, 0U) << seed;
+    ASSERT_EQ(outcome.fenced, 0U) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace cupel::sim

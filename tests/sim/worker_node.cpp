@@ -1,0 +1,220 @@
+// A worker's process in the simulation: agent, attempts, outbox, workspaces.
+#include "tests/sim/simulation.hpp"
+
+namespace cupel::sim {
+
+using namespace std::chrono_literals;
+
+void Simulation::start_worker(std::size_t index) {
+  WorkerNode& node = workers_[index];
+  if (node.gone || node.agent != nullptr) return;
+  ++node.generation;
+  node.terminated = false;
+  trace("worker " + node.key + " starts");
+  worker::AgentSettings settings;
+  settings.worker = WorkerId{1000 + index};
+  settings.incarnation = Incarnation{rng_.next()};
+  settings.random = rng_.next();
+  settings.drain_deadline = rng_.chance(500) ? Duration(8s) : Duration::zero();
+  std::vector<LiveLease> outbox;
+  for (const auto& [token, result] : node.outbox) outbox.push_back({result.task, token});
+  Capacity capacity;
+  capacity.slots = node.slots;
+  node.agent = std::make_unique<worker::Agent>(settings, capacity, outbox, now_);
+  link(index, true);
+}
+
+// kill -9: what runs dies with it, what is on the disk stays.
+void Simulation::crash_worker(std::size_t index, std::optional<Duration> down) {
+  WorkerNode& node = workers_[index];
+  if (node.agent == nullptr) return;
+  trace("worker " + node.key + " crashes");
+  ++outcome_.worker_crashes;
+  node.agent.reset();
+  node.running.clear();
+  node.linked = false;
+  ++node.generation;
+  if (!down) {
+    node.gone = true;
+    return;
+  }
+  after(*down, 40, [this, index] { start_worker(index); });
+}
+
+void Simulation::link(std::size_t index, bool up) {
+  WorkerNode& node = workers_[index];
+  node.linked = up;
+  if (node.agent == nullptr) return;
+  if (up) {
+    tell_agent(index, worker::Connected{});
+  } else {
+    tell_agent(index, worker::Disconnected{});
+  }
+}
+
+void Simulation::tell_agent(std::size_t index, worker::AgentEvent event) {
+  WorkerNode& node = workers_[index];
+  if (node.agent == nullptr) return;
+  if (now_ < node.stalled_until) {
+    at(node.stalled_until, 41, [this, index, generation = node.generation, event] {
+      if (workers_[index].generation == generation) tell_agent(index, event);
+    });
+    return;
+  }
+  for (worker::AgentAction& action : node.agent->step(std::move(event), now_)) {
+    act(index, action);
+    if (node.agent == nullptr) return;
+  }
+  arm(index);
+}
+
+// Only the newest timer counts, so next_due() alone drives the agent.
+void Simulation::arm(std::size_t index) {
+  WorkerNode& node = workers_[index];
+  const TimePoint due = node.agent->next_due();
+  const std::uint64_t timer = ++node.timer;
+  if (due == TimePoint::max()) return;
+  at(std::max(due, now_ + 1ms), 42, [this, index, timer, generation = node.generation] {
+    WorkerNode& armed = workers_[index];
+    if (armed.timer != timer || armed.generation != generation) return;
+    tell_agent(index, worker::Tick{});
+  });
+}
+
+void Simulation::act(std::size_t index, worker::AgentAction& action) {
+  WorkerNode& node = workers_[index];
+  if (auto* send = std::get_if<worker::SendMessage>(&action)) {
+    to_coordinator(index, std::move(send->message));
+  } else if (const auto* result = std::get_if<worker::SendResult>(&action)) {
+    const auto stored = node.outbox.find(result->lease.token);
+    if (stored == node.outbox.end()) {
+      breaks("a result is to be sent that is not in the outbox");
+    } else {
+      to_coordinator(index, ResultMessage{stored->second});
+    }
+  } else if (auto* start = std::get_if<worker::StartAttempt>(&action)) {
+    start_attempt(index, *start);
+  } else if (const auto* cancel = std::get_if<worker::CancelAttempt>(&action)) {
+    const auto running = node.running.find(cancel->lease.token);
+    if (running == node.running.end()) return;
+    running->second.cancelled = true;
+    trace(node.key + " cancels " + cancel->lease.task.text() + " " +
+          std::string(name(cancel->why)));
+    after(std::chrono::milliseconds(rng_.between(10, 5000)), 43,
+          [this, index, token = cancel->lease.token, generation = node.generation] {
+            finish_attempt(index, token, generation, true);
+          });
+  } else if (const auto* drop = std::get_if<worker::DropResult>(&action)) {
+    node.outbox.erase(drop->lease.token);
+  } else if (const auto* exit = std::get_if<worker::Exit>(&action)) {
+    trace(node.key + " exits: " + exit->text);
+    node.agent.reset();
+    node.running.clear();
+    node.linked = false;
+    ++node.generation;
+    after(std::chrono::milliseconds(rng_.between(1000, 30'000)), 40,
+          [this, index] { start_worker(index); });
+  }
+}
+
+void Simulation::start_attempt(std::size_t index, worker::StartAttempt& start) {
+  WorkerNode& node = workers_[index];
+  const Token token = start.lease.token;
+  trace(node.key + " starts " + start.lease.spec.id.text() + " token " +
+        std::to_string(token.value));
+  if (start.ends <= now_) breaks("an attempt was begun after its lease had ended");
+  node.running[token] = {start.lease, start.ends, node.generation, false};
+  const Duration takes = rng_.chance(50) ? std::chrono::milliseconds(rng_.between(20'000, 60'000))
+                                         : std::chrono::milliseconds(rng_.between(5, 8000));
+  after(takes, 44, [this, index, token, generation = node.generation] {
+    finish_attempt(index, token, generation, false);
+  });
+}
+
+TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
+  const TaskSpec& spec = lease.spec;
+  TaskResult result;
+  result.task = spec.id;
+  result.token = lease.token;
+  result.outcome = cupel::Outcome::passing;
+  if (faulty() && rng_.chance(30)) {
+    result.ending = Ending::interrupted;
+    result.reason = Reason::engine;
+    return result;
+  }
+  if (const auto* source = std::get_if<AcquireSource>(&spec.work)) {
+    const auto* git = std::get_if<GitSource>(&source->source);
+    if (git == nullptr) {
+      breaks("a source came back as another kind");
+      return result;
+    }
+    const Truth truth = Truth::of(git->url);
+    if (truth.source == Truth::Source::refused) {
+      result.outcome = cupel::Outcome::refused;
+      result.reason = Reason::ref_not_found;
+      return result;
+    }
+    if (truth.source == Truth::Source::inconclusive) {
+      result.outcome = cupel::Outcome::inconclusive;
+      result.reason = Reason::upstream;
+      return result;
+    }
+    const std::string commit = "commit of " + git->url;
+    if (!source->pinned_commit.empty() && source->pinned_commit != commit) {
+      breaks("the pin of a second acquisition is not the first one's commit");
+    }
+    result.source = SourceFacts{commit, "tree", 1, 1, truth.units};
+    node.workspaces.insert(spec.repository);
+    return result;
+  }
+  if (!node.workspaces.contains(spec.repository)) {
+    result.ending = Ending::lost_workspace;
+    return result;
+  }
+  if (const auto* modules = std::get_if<AcquireModules>(&spec.work)) {
+    if (modules->unit.vendored) breaks("modules were acquired for a vendored unit");
+    node.caches.insert(spec.unit);
+    result.modules = ModuleFacts{};
+    return result;
+  }
+  const auto* execute = std::get_if<Execute>(&spec.work);
+  if (execute == nullptr) {
+    breaks("unknown work");
+    return result;
+  }
+  if (!execute->unit.vendored && !node.caches.contains(spec.unit)) {
+    result.ending = Ending::lost_workspace;
+    return result;
+  }
+  if (faulty() && rng_.chance(40)) {
+    result.outcome = cupel::Outcome::inconclusive;
+    result.reason = Reason::timeout;
+    return result;
+  }
+  result.outcome = truth_of_unit(execute->commit.substr(10), execute->unit);
+  return result;
+}
+
+void Simulation::finish_attempt(std::size_t index, Token token, std::uint64_t generation,
+                                bool cancelled) {
+  WorkerNode& node = workers_[index];
+  if (node.generation != generation) return;
+  const auto found = node.running.find(token);
+  if (found == node.running.end() || (found->second.cancelled && !cancelled)) return;
+  TaskResult result;
+  if (cancelled) {
+    result.task = found->second.lease.spec.id;
+    result.token = token;
+    result.ending = Ending::interrupted;
+    result.reason = Reason::aborted;
+  } else {
+    result = work(node, found->second.lease);
+  }
+  const LiveLease lease{result.task, token};
+  node.running.erase(found);
+  const bool stored = !(faulty() && rng_.chance(5));
+  if (stored) node.outbox[token] = std::move(result);
+  tell_agent(index, worker::AttemptFinished{lease, stored});
+}
+
+}  // namespace cupel::sim
