@@ -34,6 +34,7 @@ struct Target {
 class Router {
  public:
   void add(Route route);
+  [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
   struct Match {
     const Route* route = nullptr;  ///< Valid as long as the router is not changed.
     std::map<std::string, std::string> params;

@@ -8,6 +8,7 @@
 #include <boost/asio/write.hpp>
 
 #include <charconv>
+#include <set>
 #include <sys/socket.h>
 #include <utility>
 #include <vector>
@@ -137,6 +138,12 @@ void Server::route_upload(std::string method, std::string pattern, UploadHandler
                        std::move(handler),
                        bytes_max,
                        std::move(options)});
+}
+
+std::vector<std::string> Server::patterns() const {
+  std::set<std::string> all;
+  for (const Route& route : shared_->router.routes()) all.insert(route.pattern);
+  return {all.begin(), all.end()};
 }
 
 Result<void> Server::listen() {

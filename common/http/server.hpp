@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cupel::http {
 
@@ -53,6 +54,9 @@ class Server {
                   RouteOptions options = {});
   void route_upload(std::string method, std::string pattern, UploadHandler handler,
                     std::uint64_t bytes_max, RouteOptions options = {});
+
+  /// Templates of all routes so far, each once: the label set of request metrics (and "other").
+  [[nodiscard]] std::vector<std::string> patterns() const;
 
   /// Binds and starts to accept. Errors: bad_config (malformed address), already_exists (address in
   /// use; names it), io_error.

@@ -25,9 +25,7 @@ void Api::install(cupel::http::Server& server) {
     if (why.empty()) return text_response(200, std::string(kPlainText), "ready\n");
     return cupel::http::problem({.code = Errc::not_ready, .what = why, .detail = {}, .hint = {}});
   });
-  server.route_sync("GET", "/metrics", [this](const Request&) {
-    return text_response(200, "text/plain; version=0.0.4; charset=utf-8", parts_.metrics());
-  });
+  server.route("GET", "/metrics", [this](Request r) { return metrics(std::move(r)); });
   server.route_sync(
       "GET", "/api/v1/version",
       [](const Request&) {
@@ -43,6 +41,11 @@ void Api::install(cupel::http::Server& server) {
   install_campaigns(server);
   install_tasks(server);
   install_fleet(server);
+}
+
+Api::Answer Api::metrics(Request) {
+  std::string text = co_await parts_.metrics();
+  co_return text_response(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
 }
 
 }  // namespace cupel::coordinator::http

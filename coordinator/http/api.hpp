@@ -23,7 +23,7 @@ struct ApiParts {
   fs::ArtifactStore& artifacts;
   fs::LiveLogs& live_logs;
   fs::PlanStore& plans;
-  std::function<std::string()> metrics;        ///< Text of /metrics; made on the HTTP loop.
+  std::function<boost::asio::awaitable<std::string>()> metrics;  ///< Text of /metrics.
   std::function<std::string()> not_ready_why;  ///< Empty = ready.
 };
 
@@ -37,6 +37,7 @@ class Api {
   using Answer = boost::asio::awaitable<cupel::http::Response>;
   using Request = cupel::http::Request;
 
+  Answer metrics(Request request);
   void install_campaigns(cupel::http::Server& server);
   void install_tasks(cupel::http::Server& server);
   void install_fleet(cupel::http::Server& server);

@@ -26,6 +26,8 @@ class ControlPort {
   virtual boost::asio::awaitable<Result<Reply::Done>> drain(WorkerId worker, bool on) = 0;
   virtual boost::asio::awaitable<std::vector<WorkerView>> workers() = 0;
   virtual boost::asio::awaitable<std::optional<std::string>> why(TaskId task) = 0;
+  /// Brings the metrics of the control loop up to date; they are read afterwards.
+  virtual boost::asio::awaitable<bool> refresh_metrics() = 0;
 };
 
 }  // namespace cupel::coordinator::http

@@ -1,0 +1,200 @@
+#include "coordinator/app/control_loop.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "common/async/await_callback.hpp"
+
+namespace cupel::coordinator {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::chrono::milliseconds kTick{250};
+constexpr std::chrono::seconds kCheckMax{5};
+
+Now now() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::steady_clock::now(), {std::chrono::duration_cast<std::chrono::microseconds>(wall).count()}};
+}
+
+Error stopping() {
+  return {.code = Errc::not_ready, .what = "the coordinator is stopping", .detail = {}, .hint = {}};
+}
+
+}  // namespace
+
+ControlLoop::ControlLoop(ControlParts parts, Machine machine)
+    : parts_(std::move(parts)), machine_(std::move(machine)), timer_(parts_.loop) {}
+
+ControlLoop::~ControlLoop() = default;
+
+Result<void> ControlLoop::bind(::zmq::context_t& context, net::RouterOptions options, const net::ZapHandler* zap) {
+  auto link = zmq::ControlLink::bind(parts_.loop, context, std::move(options), zap,
+                                     [this](Event event) { on(std::move(event)); });
+  if (!link) return link.error();
+  link_ = std::move(*link);
+  return {};
+}
+
+void ControlLoop::start() { tick(); }
+
+void ControlLoop::stop() {
+  stopped_ = true;
+  timer_.cancel();
+  link_.reset();
+  for (auto& [id, answered] : std::exchange(waiting_, {})) answered(stopping());
+}
+
+void ControlLoop::trust(const net::TrustList& list) {
+  TrustChanged changed;
+  for (const auto& [key, worker] : list.entries()) changed.keys.push_back({key.z85(), worker.name, worker.labels});
+  on(std::move(changed));
+}
+
+void ControlLoop::on(Event event) {
+  if (stopped_) return;
+  machine_.on(std::move(event), now());
+  schedule_flush();
+}
+
+void ControlLoop::schedule_flush() {
+  if (flush_scheduled_) return;
+  flush_scheduled_ = true;
+  // After everything that is there by now: what arrives together is committed together.
+  asio::post(parts_.loop, [this] { flush(); });
+}
+
+void ControlLoop::flush() {
+  flush_scheduled_ = false;
+  if (stopped_) return;
+  for (Action& action : machine_.take()) carry_out(std::move(action));
+}
+
+void ControlLoop::tick() {
+  on(Tick{});
+  timer_.expires_after(kTick);
+  timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec && !stopped_) tick();
+  });
+}
+
+void ControlLoop::carry_out(Action action) {
+  struct Visitor {
+    ControlLoop& loop;
+    void operator()(Commit& commit) const { loop.commit(std::move(commit)); }
+    void operator()(const Send& send) const {
+      const net::SendStatus status = loop.link_->send(send);
+      if (status == net::SendStatus::too_large) spdlog::error("a message to a worker is too large and was not sent");
+    }
+    void operator()(Reply& reply) const {
+      const auto found = loop.waiting_.find(reply.request);
+      if (found == loop.waiting_.end()) return;
+      const Answered answered = std::move(found->second);
+      loop.waiting_.erase(found);
+      answered(std::move(reply.answer));
+    }
+    void operator()(const PassLogTail& pass) const { loop.parts_.live_logs.add(pass.tail); }
+    void operator()(const SessionClosed& closed) const { loop.parts_.session_closed(closed.session); }
+    void operator()(const Observe& sample) const { loop.parts_.metrics.observe(sample); }
+    void operator()(const StoreLost& lost) const { loop.parts_.store_lost(lost.error); }
+  };
+  std::visit(Visitor{*this}, action);
+}
+
+void ControlLoop::commit(Commit commit) {
+  for (const Transition& transition : commit.transitions) {
+    if (const auto* finished = std::get_if<TaskFinished>(&transition)) parts_.live_logs.drop(finished->id);
+  }
+  parts_.store.apply(std::move(commit.transitions), [this, batch = commit.batch](Result<Applied> applied) {
+    if (!applied) {
+      asio::post(parts_.loop, [this, batch, error = applied.error()] { on(StoreFailed{batch, error}); });
+      return;
+    }
+    if (!applied->events.empty()) parts_.publish(std::move(applied->events));
+    asio::post(parts_.loop, [this, batch, specs = std::move(applied->specs)]() mutable {
+      on(StoreCommitted{batch, std::move(specs)});
+    });
+  });
+}
+
+void ControlLoop::request(std::function<Event(RequestId)> make, Answered answered) {
+  asio::post(parts_.loop, [this, make = std::move(make), answered = std::move(answered)] {
+    if (stopped_) {
+      answered(stopping());
+      return;
+    }
+    const RequestId id = ++last_request_;
+    waiting_.emplace(id, answered);
+    on(make(id));
+  });
+}
+
+asio::awaitable<ControlLoop::Answer> ControlLoop::ask(std::function<Event(RequestId)> make) {
+  auto start = [this, make = std::move(make)](Answered answered) { request(make, std::move(answered)); };
+  co_return co_await async::await_callback<Answer>(std::move(start));
+}
+
+asio::awaitable<Result<Reply::Done>> ControlLoop::submit(SubmitCampaign event) {
+  return ask([event = std::move(event)](RequestId id) mutable -> Event {
+    event.request = id;
+    return std::move(event);
+  });
+}
+
+asio::awaitable<Result<Reply::Done>> ControlLoop::cancel(CampaignId campaign) {
+  return ask([campaign](RequestId id) -> Event { return CancelCampaign{id, campaign}; });
+}
+
+asio::awaitable<Result<Reply::Done>> ControlLoop::drain(WorkerId worker, bool on_now) {
+  return ask([worker, on_now](RequestId id) -> Event { return DrainWorker{id, worker, on_now, 0}; });
+}
+
+template <typename T>
+asio::awaitable<T> ControlLoop::look(std::function<T(const Machine&)> look_at) {
+  auto start = [this, look_at = std::move(look_at)](std::function<void(T)> done) {
+    asio::post(parts_.loop, [this, look_at, done = std::move(done)] { done(look_at(machine_)); });
+  };
+  co_return co_await async::await_callback<T>(std::move(start));
+}
+
+asio::awaitable<std::vector<WorkerView>> ControlLoop::workers() {
+  return look<std::vector<WorkerView>>([](const Machine& machine) { return machine.workers(); });
+}
+
+asio::awaitable<std::optional<std::string>> ControlLoop::why(TaskId task) {
+  return look<std::optional<std::string>>([task](const Machine& machine) { return machine.why(task); });
+}
+
+asio::awaitable<bool> ControlLoop::refresh_metrics() {
+  return look<bool>([this](const Machine& machine) {
+    if (link_) parts_.metrics.update(machine.counters(), machine.gauges(), link_->counters());
+    return true;
+  });
+}
+
+Result<void> ControlLoop::check(std::function<Result<void>(const Machine&)> look_at) {
+  auto promise = std::make_shared<std::promise<Result<void>>>();
+  auto answer = promise->get_future();
+  asio::post(parts_.loop, [this, promise, look_at = std::move(look_at)] { promise->set_value(look_at(machine_)); });
+  if (answer.wait_for(kCheckMax) == std::future_status::ready) return answer.get();
+  return Error{.code = Errc::retry_later, .what = "the coordinator is busy", .detail = {}, .hint = {}};
+}
+
+zmq::LeaseChecks ControlLoop::lease_checks() {
+  return {.may_put =
+              [this](std::uint64_t session, const std::string& key, const LiveLease& lease) {
+                return check([=](const Machine& machine) { return machine.may_put(session, key, lease); });
+              },
+          .may_get =
+              [this](std::uint64_t session, const std::string& key, const LiveLease& lease, const Digest& artifact) {
+                return check([=](const Machine& machine) { return machine.may_get(session, key, lease, artifact); });
+              }};
+}
+
+}  // namespace cupel::coordinator

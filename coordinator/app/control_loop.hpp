@@ -1,0 +1,90 @@
+/// The control loop: owns the machine and its socket, carries out what the machine decides.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "common/net/zap.hpp"
+#include "coordinator/app/coordinator_metrics.hpp"
+#include "coordinator/fs/live_logs.hpp"
+#include "coordinator/http/control_port.hpp"
+#include "coordinator/ports/store.hpp"
+#include "coordinator/zmq/bulk_link.hpp"
+#include "coordinator/zmq/control_link.hpp"
+
+namespace cupel::coordinator {
+
+/// What the loop rests on; outlives it.
+struct ControlParts {
+  boost::asio::io_context& loop;
+  StoreWriter& store;
+  CoordinatorMetrics& metrics;
+  fs::LiveLogs& live_logs;
+  /// On the store writer's thread, in the order of the commits.
+  std::function<void(std::vector<EventRow>)> publish;
+  /// On the control loop.
+  std::function<void(std::uint64_t session)> session_closed;
+  /// On the control loop, once: the store is not to be trusted, this process must end.
+  std::function<void(const Error&)> store_lost;
+};
+
+/// ControlPort and lease_checks() may be used from other threads; everything else on the control loop.
+class ControlLoop final : public http::ControlPort {
+ public:
+  ControlLoop(ControlParts parts, Machine machine);
+  ~ControlLoop() override;
+
+  [[nodiscard]] Result<void> bind(::zmq::context_t& context, net::RouterOptions options, const net::ZapHandler* zap);
+  [[nodiscard]] std::string endpoint() const { return link_->endpoint(); }
+  void start();
+  void trust(const net::TrustList& list);
+  /// No more messages, ticks or requests; requests that wait are answered with not_ready.
+  void stop();
+
+  boost::asio::awaitable<Result<Reply::Done>> submit(SubmitCampaign event) override;
+  boost::asio::awaitable<Result<Reply::Done>> cancel(CampaignId campaign) override;
+  boost::asio::awaitable<Result<Reply::Done>> drain(WorkerId worker, bool on) override;
+  boost::asio::awaitable<std::vector<WorkerView>> workers() override;
+  boost::asio::awaitable<std::optional<std::string>> why(TaskId task) override;
+  boost::asio::awaitable<bool> refresh_metrics() override;
+
+  /// For the bulk loop: blocks it until this loop has answered, at most five seconds.
+  [[nodiscard]] zmq::LeaseChecks lease_checks();
+
+ private:
+  using Answer = Result<Reply::Done>;
+  using Answered = std::function<void(Answer)>;
+
+  void on(Event event);
+  void schedule_flush();
+  void flush();
+  void tick();
+  void carry_out(Action action);
+  void commit(Commit commit);
+  void request(std::function<Event(RequestId)> make, Answered answered);
+  boost::asio::awaitable<Answer> ask(std::function<Event(RequestId)> make);
+  template <typename T>
+  boost::asio::awaitable<T> look(std::function<T(const Machine&)> look_at);
+  Result<void> check(std::function<Result<void>(const Machine&)> look_at);
+  void update_metrics();
+
+  ControlParts parts_;
+  Machine machine_;
+  std::unique_ptr<zmq::ControlLink> link_;
+  boost::asio::steady_timer timer_;
+  std::map<RequestId, Answered> waiting_;
+  RequestId last_request_ = 0;
+  bool flush_scheduled_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace cupel::coordinator

@@ -1,0 +1,198 @@
+#include "coordinator/app/coordinator_metrics.hpp"
+
+#include <algorithm>
+
+namespace cupel::coordinator {
+namespace {
+
+// In the order of ToCoordinator and ToWorker.
+constexpr std::array kReceivedTypes = {"hello", "heartbeat", "result", "log_tail", "goodbye"};
+constexpr std::array kSentTypes = {"welcome",    "refuse",      "lease", "heartbeat_ack",
+                                   "result_ack", "cancel_task", "drain", "hello_again"};
+static_assert(kReceivedTypes.size() == kFromWorkerTypes && kSentTypes.size() == kToWorkerTypes);
+constexpr std::array kCodes = {"2xx", "3xx", "4xx", "5xx"};
+
+double as_double(std::uint64_t value) { return static_cast<double>(value); }
+
+template <typename Enum>
+std::string label_of(std::size_t index) {
+  return std::string(name(static_cast<Enum>(index)));
+}
+
+}  // namespace
+
+CoordinatorMetrics::CoordinatorMetrics(app::Metrics& base) : base_(base) {
+  make_task_metrics();
+  make_fleet_metrics();
+  make_bus_metrics();
+  make_store_and_http_metrics();
+}
+
+CoordinatorMetrics::Followed CoordinatorMetrics::followed(const std::string& name, const std::string& help,
+                                                          const prometheus::Labels& labels) {
+  return {&base_.counter(name, help, labels), 0};
+}
+
+void CoordinatorMetrics::make_task_metrics() {
+  for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
+    const prometheus::Labels labels = {{"kind", label_of<TaskKind>(kind)}};
+    queued_[kind] = &base_.gauge("cupel_tasks_queued", "Tasks that are ready and wait for a slot", labels);
+    running_[kind] = &base_.gauge("cupel_tasks_running", "Tasks leased to workers", labels);
+    queue_wait_[kind] = &base_.histogram("cupel_task_queue_wait_seconds", "Ready until leased", app::wait_buckets(),
+                                         labels);
+    run_[kind] = &base_.histogram("cupel_task_run_seconds", "Leased until the result was accepted",
+                                  app::run_buckets(), labels);
+    for (std::size_t outcome = 0; outcome < kOutcomes; ++outcome) {
+      completed_[kind][outcome] =
+          followed("cupel_tasks_completed_total", "Tasks whose result was accepted",
+                   {{"kind", label_of<TaskKind>(kind)}, {"outcome", label_of<Outcome>(outcome)}});
+    }
+  }
+  blocked_ = &base_.gauge("cupel_tasks_blocked", "Tasks that wait for an earlier task or a pause");
+  oldest_ = &base_.gauge("cupel_queue_oldest_task_timestamp_seconds",
+                         "When the oldest ready task became ready; 0 = queue empty");
+  for (const char* reason : {"worker_lost", "infra_error", "lost_workspace", "timeout", "undelivered"}) {
+    retries_[reason] = followed("cupel_task_retries_total", "Tasks put back into the queue", {{"reason", reason}});
+  }
+  for (const char* what : {"renewal", "result", "log"}) {
+    fenced_[what] = followed("cupel_fenced_messages_total", "Messages with a token that is not the live one",
+                             {{"type", what}});
+  }
+  dead_letters_ = followed("cupel_dead_letters_total", "Tasks that used up a budget");
+  for (std::size_t verdict = 0; verdict < kVerdicts; ++verdict) {
+    units_[verdict] =
+        followed("cupel_units_finished_total", "Units with a verdict", {{"verdict", label_of<Verdict>(verdict)}});
+  }
+}
+
+void CoordinatorMetrics::make_fleet_metrics() {
+  const char* campaigns = "Campaigns that are not finished";
+  campaigns_running_ = &base_.gauge("cupel_campaigns_active", campaigns, {{"state", "running"}});
+  campaigns_paused_ = &base_.gauge("cupel_campaigns_active", campaigns, {{"state", "paused"}});
+  campaigns_finished_ = followed("cupel_campaigns_finished_total", "Campaigns that ended", {{"result", "finished"}});
+  campaigns_cancelled_ = followed("cupel_campaigns_finished_total", "Campaigns that ended", {{"result", "cancelled"}});
+  slots_ = &base_.gauge("cupel_fleet_slots", "Slots that connected workers offer");
+  slots_used_ = &base_.gauge("cupel_fleet_slots_used", "Slots with a task");
+  slots_wanted_ = &base_.gauge("cupel_fleet_slots_wanted", "Slots that all ready and running tasks would take");
+  for (const char* state : {"idle", "busy", "draining", "blocked", "quarantined", "lost"}) {
+    workers_[state] = &base_.gauge("cupel_workers", "Known workers", {{"state", state}});
+  }
+  workers_lost_ = followed("cupel_workers_lost_total", "Workers silent for a whole lease without a goodbye");
+  leases_expired_ = followed("cupel_leases_expired_total", "Leases that ended without a renewal");
+}
+
+void CoordinatorMetrics::make_bus_metrics() {
+  for (std::size_t i = 0; i < kFromWorkerTypes; ++i) {
+    received_[i] = followed("cupel_bus_messages_received_total", "Messages from workers",
+                            {{"type", kReceivedTypes[i]}});
+  }
+  for (std::size_t i = 0; i < kToWorkerTypes; ++i) {
+    sent_[i] = followed("cupel_bus_messages_sent_total", "Messages to workers", {{"type", kSentTypes[i]}});
+  }
+  malformed_ = followed("cupel_bus_decode_failures_total", "Frames that were no valid message");
+  auth_rejected_ = followed("cupel_bus_auth_rejections_total", "Handshakes of unknown or revoked keys");
+  untrusted_ = followed("cupel_bus_untrusted_messages_total", "Messages of keys that are no longer trusted");
+  backpressure_ = followed("cupel_bus_backpressure_total", "Sends refused at the high-water mark");
+  log_bytes_ = followed("cupel_log_bytes_stored_total", "Bytes of artifacts received from workers");
+}
+
+void CoordinatorMetrics::make_store_and_http_metrics() {
+  const prometheus::Labels commit = {{"op", "commit"}};
+  commits_ = &base_.counter("cupel_db_calls_total", "Calls of the store", commit);
+  commit_failures_ = &base_.counter("cupel_db_failures_total", "Failed calls of the store", commit);
+  commit_seconds_ = &base_.histogram("cupel_db_call_duration_seconds", "Duration of the store's calls",
+                                     app::http_buckets(), commit);
+  transitions_ = &base_.counter("cupel_db_transitions_total", "Transitions written to the store");
+  request_seconds_ =
+      &base_.histogram("cupel_http_request_duration_seconds", "HTTP requests without streams", app::http_buckets());
+  sse_clients_ = &base_.gauge("cupel_sse_clients", "Open event streams");
+  sse_dropped_ = &base_.counter("cupel_sse_dropped_total", "Event streams cut off because the client read too slowly");
+}
+
+void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges, const net::RouterCounters& link) {
+  std::uint64_t wanted = 0;
+  for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
+    queued_[kind]->Set(as_double(gauges.queued[kind]));
+    running_[kind]->Set(as_double(gauges.running[kind]));
+    wanted += gauges.queued[kind] + gauges.running[kind];
+    for (std::size_t outcome = 0; outcome < kOutcomes; ++outcome) {
+      completed_[kind][outcome].follow(counters.tasks_completed[kind][outcome]);
+    }
+  }
+  blocked_->Set(as_double(gauges.blocked));
+  oldest_->Set(static_cast<double>(gauges.oldest_ready_us) / 1e6);
+  retries_["worker_lost"].follow(counters.retries_worker_lost);
+  retries_["infra_error"].follow(counters.retries_interrupted);
+  retries_["lost_workspace"].follow(counters.retries_lost_workspace);
+  retries_["timeout"].follow(counters.retries_timeout);
+  retries_["undelivered"].follow(counters.retries_undelivered);
+  fenced_["renewal"].follow(counters.fenced_renewals);
+  fenced_["result"].follow(counters.fenced_results);
+  fenced_["log"].follow(counters.fenced_logs);
+  dead_letters_.follow(counters.dead_letters);
+  for (std::size_t verdict = 0; verdict < kVerdicts; ++verdict) {
+    units_[verdict].follow(counters.units_finished[verdict]);
+  }
+  campaigns_running_->Set(as_double(gauges.campaigns_running));
+  campaigns_paused_->Set(as_double(gauges.campaigns_paused));
+  campaigns_finished_.follow(counters.campaigns_finished);
+  campaigns_cancelled_.follow(counters.campaigns_cancelled);
+  slots_->Set(as_double(gauges.slots));
+  slots_used_->Set(as_double(gauges.slots_used));
+  slots_wanted_->Set(as_double(wanted));
+  workers_["idle"]->Set(as_double(gauges.workers_idle));
+  workers_["busy"]->Set(as_double(gauges.workers_busy));
+  workers_["draining"]->Set(as_double(gauges.workers_draining));
+  workers_["blocked"]->Set(as_double(gauges.workers_blocked));
+  workers_["quarantined"]->Set(as_double(gauges.workers_quarantined));
+  workers_["lost"]->Set(as_double(gauges.workers_lost));
+  workers_lost_.follow(counters.workers_lost);
+  leases_expired_.follow(counters.leases_expired);
+  for (std::size_t i = 0; i < kFromWorkerTypes; ++i) received_[i].follow(counters.received[i]);
+  for (std::size_t i = 0; i < kToWorkerTypes; ++i) sent_[i].follow(counters.sent[i]);
+  malformed_.follow(counters.malformed);
+  auth_rejected_.follow(link.handshake_denied);
+  untrusted_.follow(counters.untrusted + link.dropped_untrusted);
+  backpressure_.follow(link.send_full);
+}
+
+void CoordinatorMetrics::observe(const Observe& sample) {
+  const auto kind = static_cast<std::size_t>(sample.kind);
+  if (kind >= kTaskKinds) return;
+  auto& histograms = sample.what == Observe::What::queue_wait ? queue_wait_ : run_;
+  histograms[kind]->Observe(std::chrono::duration<double>(sample.value).count());
+}
+
+void CoordinatorMetrics::committed(std::size_t transitions, double seconds, bool ok) {
+  commits_->Increment();
+  commit_seconds_->Observe(seconds);
+  if (ok) {
+    transitions_->Increment(static_cast<double>(transitions));
+  } else {
+    commit_failures_->Increment();
+  }
+}
+
+void CoordinatorMetrics::update(const wire::BulkCounters& counters) { log_bytes_.follow(counters.bytes_in); }
+
+void CoordinatorMetrics::know_routes(const std::vector<std::string>& patterns) {
+  std::vector<std::string> all = patterns;
+  all.emplace_back("other");
+  for (const std::string& route : all) {
+    for (std::size_t i = 0; i < kCodes.size(); ++i) {
+      requests_[route][i] = &base_.counter("cupel_http_requests_total", "HTTP requests by route",
+                                           {{"route", route}, {"code", kCodes[i]}});
+    }
+  }
+}
+
+void CoordinatorMetrics::http_request(const std::string& route, unsigned status, double seconds) {
+  const auto found = requests_.find(route);
+  if (found != requests_.end() && status >= 200 && status < 600) found->second[status / 100 - 2]->Increment();
+  if (seconds > 0) request_seconds_->Observe(seconds);
+}
+
+void CoordinatorMetrics::sse_clients(int change) { sse_clients_->Increment(change); }
+void CoordinatorMetrics::sse_dropped() { sse_dropped_->Increment(); }
+
+}  // namespace cupel::coordinator

@@ -1,0 +1,92 @@
+/// Every metric of the coordinator: names, labels and help in one place; all label sets are born at zero.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/app/metrics.hpp"
+#include "common/net/router.hpp"
+#include "common/wire/bulk.hpp"
+#include "coordinator/core/actions.hpp"
+#include "coordinator/core/counters.hpp"
+
+namespace cupel::coordinator {
+
+class CoordinatorMetrics {
+ public:
+  explicit CoordinatorMetrics(app::Metrics& base);
+
+  // Control loop:
+  void update(const Counters& counters, const Gauges& gauges, const net::RouterCounters& link);
+  void observe(const Observe& sample);
+  // Store writer and readers:
+  void committed(std::size_t transitions, double seconds, bool ok);
+  // Bulk loop:
+  void update(const wire::BulkCounters& counters);
+  // HTTP loop:
+  void know_routes(const std::vector<std::string>& patterns);
+  void http_request(const std::string& route, unsigned status, double seconds);
+  void sse_clients(int change);
+  void sse_dropped();
+
+ private:
+  using Counter = prometheus::Counter;
+  using Gauge = prometheus::Gauge;
+  /// A counter of ours that follows a number counted elsewhere.
+  struct Followed {
+    Counter* counter = nullptr;
+    std::uint64_t seen = 0;
+    void follow(std::uint64_t value) {
+      counter->Increment(static_cast<double>(value - seen));
+      seen = value;
+    }
+  };
+  Followed followed(const std::string& name, const std::string& help, const prometheus::Labels& labels = {});
+  void make_task_metrics();
+  void make_fleet_metrics();
+  void make_bus_metrics();
+  void make_store_and_http_metrics();
+
+  app::Metrics& base_;
+  std::array<Gauge*, kTaskKinds> queued_{};
+  std::array<Gauge*, kTaskKinds> running_{};
+  std::array<std::array<Followed, kOutcomes>, kTaskKinds> completed_{};
+  std::array<Followed, kVerdicts> units_{};
+  std::array<prometheus::Histogram*, kTaskKinds> queue_wait_{};
+  std::array<prometheus::Histogram*, kTaskKinds> run_{};
+  Gauge* blocked_ = nullptr;
+  Gauge* oldest_ = nullptr;
+  std::map<std::string, Followed> retries_;
+  std::map<std::string, Followed> fenced_;
+  Followed dead_letters_;
+  Gauge* campaigns_running_ = nullptr;
+  Gauge* campaigns_paused_ = nullptr;
+  Followed campaigns_finished_;
+  Followed campaigns_cancelled_;
+  Gauge* slots_ = nullptr;
+  Gauge* slots_used_ = nullptr;
+  Gauge* slots_wanted_ = nullptr;
+  std::map<std::string, Gauge*> workers_;
+  Followed workers_lost_;
+  Followed leases_expired_;
+  std::array<Followed, kFromWorkerTypes> received_{};
+  std::array<Followed, kToWorkerTypes> sent_{};
+  Followed malformed_;
+  Followed auth_rejected_;
+  Followed untrusted_;
+  Followed backpressure_;
+  Followed log_bytes_;
+  Counter* commits_ = nullptr;
+  Counter* commit_failures_ = nullptr;
+  Counter* transitions_ = nullptr;
+  prometheus::Histogram* commit_seconds_ = nullptr;
+  std::map<std::string, std::array<Counter*, 4>> requests_;
+  prometheus::Histogram* request_seconds_ = nullptr;
+  Gauge* sse_clients_ = nullptr;
+  Counter* sse_dropped_ = nullptr;
+};
+
+}  // namespace cupel::coordinator

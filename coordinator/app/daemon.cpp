@@ -1,0 +1,393 @@
+#include "coordinator/app/daemon.hpp"
+
+#include <spdlog/spdlog.h>
+#include <systemd/sd-daemon.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <nlohmann/json.hpp>
+#include <zmq.hpp>
+
+#include "common/app/metrics.hpp"
+#include "common/campaign/parse.hpp"
+#include "common/core/version.hpp"
+#include "common/fs/files.hpp"
+#include "coordinator/app/control_loop.hpp"
+#include "coordinator/app/file_watch.hpp"
+#include "coordinator/app/secrets.hpp"
+#include "coordinator/http/api.hpp"
+#include "coordinator/sql/store.hpp"
+
+namespace cupel::coordinator {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr int kReaderThreads = 2;
+constexpr int kZmqThreads = 2;
+constexpr std::chrono::milliseconds kStopGrace{5'000};
+
+/// An event loop with a thread of its own, which ends when stop() is called.
+class LoopThread {
+ public:
+  explicit LoopThread(std::string name) : name_(std::move(name)) {}
+  ~LoopThread() { join(); }
+  LoopThread(const LoopThread&) = delete;
+  LoopThread& operator=(const LoopThread&) = delete;
+
+  [[nodiscard]] asio::io_context& io() { return io_; }
+  void start() {
+    thread_ = std::thread([this] {
+      try {
+        io_.run();
+      } catch (const std::exception& error) {
+        // Nothing may escape: the state of this loop is unknown now, and a supervisor starts us anew.
+        spdlog::critical("the {} loop failed: {}", name_, error.what());
+        spdlog::default_logger()->flush();
+        std::_Exit(error_info(Errc::bug).exit_code);
+      }
+    });
+  }
+  void join() {
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  std::string name_;
+  asio::io_context io_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> guard_ = asio::make_work_guard(io_);
+  std::thread thread_;
+};
+
+/// Why the coordinator is not ready; read by health checks.
+class Readiness {
+ public:
+  void set(std::string why) {
+    const std::lock_guard lock(mutex_);
+    why_ = std::move(why);
+  }
+  [[nodiscard]] std::string why() const {
+    const std::lock_guard lock(mutex_);
+    return why_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string why_ = "the coordinator is starting";
+};
+
+Now wall_and_mono() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::steady_clock::now(), {std::chrono::duration_cast<std::chrono::microseconds>(wall).count()}};
+}
+
+}  // namespace
+
+/// Built from top to bottom, taken down from bottom to top.
+class Daemon {
+ public:
+  explicit Daemon(const Options& options) : options_(options) {}
+
+  Result<void> start();
+  int run();
+  void take_down();
+
+ private:
+  Result<void> open_store();
+  Result<void> open_network();
+  Result<void> open_http();
+  Result<void> announce();
+  void reload_trust();
+  void begin_stop(std::chrono::milliseconds grace);
+  void finish_stop();
+  asio::awaitable<std::string> metrics_text();
+
+  const Options& options_;
+  app::Metrics metrics_{"coordinator", std::string(kVersion), "unknown"};
+  CoordinatorMetrics numbers_{metrics_};
+  Readiness readiness_;
+  int exit_code_ = 0;
+  bool stopping_ = false;
+
+  asio::io_context control_io_{1};
+  LoopThread http_loop_{"http"};
+  LoopThread bulk_loop_{"bulk"};
+
+  std::optional<cupel::fs::FileLock> lock_;
+  std::optional<net::KeyPair> key_;
+  std::shared_ptr<const net::TrustList> trust_;
+  std::optional<fs::ArtifactStore> artifacts_;
+  std::optional<fs::PlanStore> plans_;
+  fs::LiveLogs live_logs_;
+  std::unique_ptr<sql::SqlWriter> writer_;
+  std::unique_ptr<http::ReadPool> readers_;
+  std::unique_ptr<http::EventHub> hub_;
+  std::unique_ptr<ControlLoop> control_;
+
+  ::zmq::context_t zmq_{kZmqThreads};
+  std::unique_ptr<net::ZapHandler> zap_;
+  std::unique_ptr<zmq::BulkLink> bulk_;
+  std::unique_ptr<http::Api> api_;
+  std::unique_ptr<cupel::http::Server> server_;
+  std::unique_ptr<FileWatch> trust_watch_;
+  asio::signal_set signals_{control_io_};
+  std::vector<std::unique_ptr<app::LoopLag>> lags_;
+};
+
+Result<void> Daemon::start() {
+  app::start_log({"cupel-coordinator", options_.log_format, options_.log_level}, metrics_.log_counter());
+  spdlog::info("cupel-coordinator {} starts, data in {}", kVersion, options_.data_dir);
+  if (auto made = cupel::fs::ensure_private_dir(options_.data_dir); !made) return made;
+  auto lock = cupel::fs::FileLock::take(options_.data_dir + "/lock");
+  if (!lock) return lock.error();
+  lock_ = std::move(*lock);
+  auto key = load_or_make_key(options_.key_file, options_.make_key);
+  if (!key) return key.error();
+  key_ = *key;
+  auto trust = net::TrustList::load(options_.trusted_keys);
+  if (!trust) return trust.error();
+  trust_ = std::make_shared<const net::TrustList>(std::move(*trust));
+  auto artifacts =
+      fs::ArtifactStore::open(options_.data_dir + "/artifacts", {kArtifactBytesMax, options_.reserve_bytes});
+  if (!artifacts) return artifacts.error();
+  artifacts_ = std::move(*artifacts);
+  auto plans = fs::PlanStore::open(options_.data_dir + "/plans");
+  if (!plans) return plans.error();
+  plans_ = std::move(*plans);
+
+  for (auto step : {&Daemon::open_store, &Daemon::open_network, &Daemon::open_http, &Daemon::announce}) {
+    if (auto done = (this->*step)(); !done) return done;
+  }
+  return {};
+}
+
+Result<void> Daemon::open_store() {
+  const std::filesystem::path file = options_.data_dir + "/store.db";
+  if (auto prepared = sql::prepare_store(file); !prepared) return prepared;
+  sql::WriterOptions writing;
+  writing.on_commit = [this](std::size_t, std::size_t transitions, double seconds, bool ok) {
+    numbers_.committed(transitions, seconds, ok);
+  };
+  auto writer = sql::SqlWriter::open(file, std::move(writing));
+  if (!writer) return writer.error();
+  writer_ = std::move(*writer);
+  std::vector<std::unique_ptr<StoreReader>> readers;
+  for (int i = 0; i < kReaderThreads; ++i) {
+    auto reader = sql::SqlReader::open(file);
+    if (!reader) return reader.error();
+    readers.push_back(std::move(*reader));
+  }
+  auto recovered = readers.front()->recover();
+  if (!recovered) return recovered.error();
+  const auto last_event = readers.front()->last_event();
+  if (!last_event) return last_event.error();
+  std::map<CampaignId, campaign::Campaign> campaigns;
+  for (const CampaignRow& row : recovered->campaigns) {
+    auto parsed = campaign::from_canonical_json(row.document);
+    if (parsed) {
+      campaigns.emplace(row.id, std::move(*parsed));
+    } else {
+      spdlog::error("campaign {} can't be read any more and is cancelled: {}", row.id.text(), parsed.error().text());
+    }
+  }
+  spdlog::info("store opened: {} open campaigns, {} open tasks", recovered->campaigns.size(), recovered->tasks.size());
+
+  readers_ = std::make_unique<http::ReadPool>(std::move(readers));
+  hub_ = std::make_unique<http::EventHub>(http_loop_.io(), *readers_, *last_event);
+  ControlParts parts{
+      .loop = control_io_,
+      .store = *writer_,
+      .metrics = numbers_,
+      .live_logs = live_logs_,
+      .publish =
+          [this](std::vector<EventRow> events) {
+            asio::post(http_loop_.io(), [this, events = std::move(events)]() mutable { hub_->publish(std::move(events)); });
+          },
+      .session_closed =
+          [this](std::uint64_t session) {
+            asio::post(bulk_loop_.io(), [this, session] {
+              if (bulk_) bulk_->drop_session(session);
+            });
+          },
+      .store_lost =
+          [this](const Error& error) {
+            spdlog::critical("the store failed, the coordinator ends: {}", error.text());
+            readiness_.set("the store failed");
+            exit_code_ = error_info(error.code).exit_code;
+            begin_stop(std::chrono::milliseconds(0));
+          }};
+  control_ = std::make_unique<ControlLoop>(
+      std::move(parts), Machine(options_.machine, std::move(*recovered), std::move(campaigns), wall_and_mono()));
+  return {};
+}
+
+Result<void> Daemon::open_network() {
+  auto zap = net::ZapHandler::start(zmq_, trust_);
+  if (!zap) return zap.error();
+  zap_ = std::move(*zap);
+  if (auto shut = zap_->self_test(*key_); !shut) return shut;
+  net::RouterOptions control;
+  control.plane = net::Plane::control;
+  control.endpoint = options_.control;
+  control.key = *key_;
+  if (auto bound = control_->bind(zmq_, std::move(control), zap_.get()); !bound) return bound;
+  net::RouterOptions bulk;
+  bulk.plane = net::Plane::bulk;
+  bulk.endpoint = options_.bulk;
+  bulk.key = *key_;
+  auto link = zmq::BulkLink::bind(bulk_loop_.io(), zmq_, std::move(bulk), zap_.get(), *artifacts_,
+                                  control_->lease_checks(),
+                                  [this](const wire::BulkCounters& counters) { numbers_.update(counters); });
+  if (!link) return link.error();
+  bulk_ = std::move(*link);
+  return {};
+}
+
+Result<void> Daemon::open_http() {
+  auto tokens = load_or_make_tokens(options_.token_file);
+  if (!tokens) return tokens.error();
+  cupel::http::ServerOptions serving;
+  serving.listen = options_.listen;
+  serving.tokens = std::move(*tokens);
+  serving.on_request = [this](std::string_view route, unsigned status, double seconds) {
+    numbers_.http_request(std::string(route), status, seconds);
+  };
+  serving.on_sse_clients = [this](int change) { numbers_.sse_clients(change); };
+  serving.on_sse_dropped = [this] { numbers_.sse_dropped(); };
+  server_ = std::make_unique<cupel::http::Server>(http_loop_.io(), std::move(serving));
+  api_ = std::make_unique<http::Api>(http::ApiParts{.control = *control_,
+                                                    .readers = *readers_,
+                                                    .events = *hub_,
+                                                    .artifacts = *artifacts_,
+                                                    .live_logs = live_logs_,
+                                                    .plans = *plans_,
+                                                    .metrics = [this] { return metrics_text(); },
+                                                    .not_ready_why = [this] { return readiness_.why(); }});
+  api_->install(*server_);
+  numbers_.know_routes(server_->patterns());
+  return server_->listen();
+}
+
+asio::awaitable<std::string> Daemon::metrics_text() {
+  co_await control_->refresh_metrics();
+  co_return metrics_.text();
+}
+
+Result<void> Daemon::announce() {
+  for (const auto& [name, io] : {std::pair{"control", &control_io_}, std::pair{"http", &http_loop_.io()},
+                                 std::pair{"bulk", &bulk_loop_.io()}}) {
+    lags_.push_back(std::make_unique<app::LoopLag>(io->get_executor(), app::LoopLag::gauge(metrics_, name)));
+  }
+  signals_.add(SIGTERM);
+  signals_.add(SIGINT);
+  signals_.add(SIGHUP);
+  auto watch = FileWatch::start(control_io_, options_.trusted_keys, [this] { reload_trust(); });
+  if (watch) {
+    trust_watch_ = std::move(*watch);
+  } else {
+    spdlog::warn("{}: changes are taken over on SIGHUP only", watch.error().what);
+  }
+  control_->trust(*trust_);
+  control_->start();
+  if (!options_.ready_file.empty()) {
+    const nlohmann::json ready = {{"http", server_->address()},
+                                  {"control", control_->endpoint()},
+                                  {"bulk", bulk_->endpoint()},
+                                  {"public_key", key_->public_key.z85()}};
+    if (auto written = cupel::fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600); !written) {
+      return written;
+    }
+  }
+  spdlog::info("ready: http {}, control {}, bulk {}, {} trusted workers", server_->address(), control_->endpoint(),
+               bulk_->endpoint(), trust_->size());
+  return {};
+}
+
+void Daemon::reload_trust() {
+  auto loaded = net::TrustList::load(options_.trusted_keys);
+  if (!loaded) {
+    spdlog::error("the trusted keys stay as they were: {}", loaded.error().text());
+    return;
+  }
+  trust_ = std::make_shared<const net::TrustList>(std::move(*loaded));
+  zap_->replace(trust_);
+  control_->trust(*trust_);
+  spdlog::info("trusted keys read again: {} workers", trust_->size());
+}
+
+void Daemon::begin_stop(std::chrono::milliseconds grace) {
+  if (stopping_) return;
+  stopping_ = true;
+  readiness_.set("the coordinator is stopping");
+  sd_notify(0, "STOPPING=1");
+  asio::post(http_loop_.io(), [this, grace] {
+    server_->stop(grace, [this] { asio::post(control_io_, [this] { finish_stop(); }); });
+  });
+}
+
+void Daemon::finish_stop() {
+  control_->stop();
+  if (trust_watch_) trust_watch_->stop();
+  signals_.cancel();
+  control_io_.stop();
+}
+
+int Daemon::run() {
+  std::function<void()> wait_for_signal = [&] {
+    signals_.async_wait([&](const boost::system::error_code& ec, int signal) {
+      if (ec) return;
+      if (signal == SIGHUP) {
+        reload_trust();
+      } else {
+        spdlog::info("signal {}: the coordinator stops", signal);
+        begin_stop(stopping_ ? std::chrono::milliseconds(0) : kStopGrace);
+      }
+      wait_for_signal();
+    });
+  };
+  wait_for_signal();
+  http_loop_.start();
+  bulk_loop_.start();
+  readiness_.set("");
+  sd_notify(0, "READY=1");
+  control_io_.run();
+  return exit_code_;
+}
+
+void Daemon::take_down() {
+  bulk_loop_.join();
+  http_loop_.join();
+  readers_.reset();
+  // Commits what waits: its callbacks only post to loops that don't run any more.
+  writer_.reset();
+  lags_.clear();
+  bulk_.reset();
+  server_.reset();
+  spdlog::info("cupel-coordinator has stopped");
+}
+
+int run_coordinator(const Options& options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  Daemon daemon(options);
+  if (const auto started = daemon.start(); !started) {
+    spdlog::critical("cupel-coordinator can't start: {}", started.error().text());
+    daemon.take_down();
+    return error_info(started.error().code).exit_code;
+  }
+  const int exit_code = daemon.run();
+  daemon.take_down();
+  return exit_code;
+}
+
+}  // namespace cupel::coordinator

@@ -1,0 +1,139 @@
+#include "coordinator/app/options.hpp"
+
+#include <utility>
+
+namespace cupel::coordinator {
+namespace {
+
+using config::Type;
+
+Duration milliseconds(const config::Settings& settings, std::string_view name) {
+  return std::chrono::milliseconds(settings.number(name));
+}
+
+}  // namespace
+
+config::Schema settings_schema() {
+  config::Schema schema("cupel-coordinator", "CUPEL_COORDINATOR",
+                        "Plans campaigns, leases their tasks to workers and keeps the results.");
+  schema.default_file("/etc/cupel/coordinator.yaml");
+  schema.default_file("/etc/cupel/coordinator.d");
+  schema.add({.name = "data_dir",
+              .type = Type::path,
+              .sentence = "Store, artifacts, plans and secrets; made 0700",
+              .fallback = "/var/lib/cupel/coordinator",
+              .example = "/srv/cupel/coordinator"});
+  schema.add({.name = "listen",
+              .sentence = "Address of the HTTP API and of /metrics; port 0 takes a free one",
+              .fallback = "127.0.0.1:8080",
+              .example = "0.0.0.0:8080"});
+  schema.add({.name = "control",
+              .sentence = "Address of the control plane, where workers get their tasks",
+              .fallback = "tcp://127.0.0.1:7401",
+              .example = "tcp://0.0.0.0:7401"});
+  schema.add({.name = "bulk",
+              .sentence = "Address of the bulk plane, where workers send and fetch artifacts",
+              .fallback = "tcp://127.0.0.1:7402",
+              .example = "tcp://0.0.0.0:7402"});
+  schema.add({.name = "key_file",
+              .type = Type::secret_file,
+              .sentence = "The coordinator's key pair; default: made in data_dir at the first start",
+              .example = "/etc/cupel/coordinator.key"});
+  schema.add({.name = "trusted_keys",
+              .type = Type::path,
+              .sentence = "The workers that may connect; read again when it changes; default: in data_dir",
+              .example = "/etc/cupel/trusted_keys",
+              .reloadable = true});
+  schema.add({.name = "token_file",
+              .type = Type::secret_file,
+              .sentence = "Tokens of the API, one a line: TOKEN [NAME [SCOPE,SCOPE]]; made at the first start; "
+                          "default: in data_dir",
+              .example = "/etc/cupel/token"});
+  schema.add({.name = "ready_file",
+              .type = Type::path,
+              .sentence = "Written when everything listens: JSON with the addresses and the public key",
+              .example = "/run/cupel/coordinator.json"});
+  schema.add({.name = "log_format",
+              .sentence = "Form of the log on standard error",
+              .fallback = "text",
+              .choices = {"text", "json"}});
+  schema.add({.name = "log_level",
+              .sentence = "What is logged",
+              .fallback = "info",
+              .choices = {"trace", "debug", "info", "warn", "error", "off"}});
+  schema.add({.name = "heartbeat_ms",
+              .type = Type::number,
+              .sentence = "How often a worker must say that it lives",
+              .unit = "milliseconds",
+              .fallback = "2000",
+              .min = 100,
+              .max = 60'000});
+  schema.add({.name = "lease_ms",
+              .type = Type::number,
+              .sentence = "How long a task belongs to a silent worker",
+              .unit = "milliseconds",
+              .fallback = "30000",
+              .min = 500,
+              .max = 3'600'000});
+  schema.add({.name = "holder_grace_ms",
+              .type = Type::number,
+              .sentence = "How long the worker that has a workspace may be away before its repository is fetched "
+                          "by another",
+              .unit = "milliseconds",
+              .fallback = "120000",
+              .min = 0,
+              .max = 86'400'000});
+  schema.add({.name = "backoff_ms",
+              .type = Type::number,
+              .sentence = "Pause before a task that ended badly runs again; doubles each time",
+              .unit = "milliseconds",
+              .fallback = "2000",
+              .min = 0,
+              .max = 300'000});
+  schema.add({.name = "quarantine_ms",
+              .type = Type::number,
+              .sentence = "How long a worker whose engine fails again and again gets no task",
+              .unit = "milliseconds",
+              .fallback = "60000",
+              .min = 100,
+              .max = 86'400'000});
+  schema.add({.name = "disk_reserve",
+              .type = Type::size,
+              .sentence = "Space that artifacts must leave free for the store",
+              .fallback = "256MiB",
+              .min = 0});
+  return schema;
+}
+
+Result<Options> options_from(const config::Settings& settings) {
+  Options options;
+  options.data_dir = settings.text("data_dir");
+  options.listen = settings.text("listen");
+  options.control = settings.text("control");
+  options.bulk = settings.text("bulk");
+  const auto in_data_dir = [&](std::string_view name, const char* file) {
+    return settings.is_set(name) ? settings.text(name) : options.data_dir + "/" + file;
+  };
+  options.key_file = in_data_dir("key_file", "coordinator.key");
+  options.make_key = !settings.is_set("key_file");
+  options.trusted_keys = in_data_dir("trusted_keys", "trusted_keys");
+  options.token_file = in_data_dir("token_file", "token");
+  options.ready_file = settings.text("ready_file");
+  options.log_format = app::parse_log_format(settings.text("log_format")).value_or(app::LogFormat::text);
+  options.log_level = settings.text("log_level");
+  options.reserve_bytes = static_cast<std::uint64_t>(settings.number("disk_reserve"));
+  options.machine.heartbeat = milliseconds(settings, "heartbeat_ms");
+  options.machine.lease = milliseconds(settings, "lease_ms");
+  options.machine.holder_grace = milliseconds(settings, "holder_grace_ms");
+  options.machine.backoff_first = milliseconds(settings, "backoff_ms");
+  options.machine.quarantine = milliseconds(settings, "quarantine_ms");
+  if (options.machine.lease < 2 * options.machine.heartbeat) {
+    return Error{.code = Errc::bad_config,
+                 .what = "lease_ms must be at least twice heartbeat_ms: a worker renews by its heartbeats",
+                 .detail = {},
+                 .hint = {}};
+  }
+  return options;
+}
+
+}  // namespace cupel::coordinator

@@ -1,0 +1,33 @@
+/// The coordinator's settings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/app/log.hpp"
+#include "common/config/config.hpp"
+#include "coordinator/core/machine.hpp"
+
+namespace cupel::coordinator {
+
+struct Options {
+  std::string data_dir;
+  std::string listen;
+  std::string control;
+  std::string bulk;
+  std::string key_file;
+  bool make_key = false;        ///< The key's place is ours: made at the first start.
+  std::string trusted_keys;
+  std::string token_file;
+  std::string ready_file;       ///< Empty: none.
+  app::LogFormat log_format = app::LogFormat::text;
+  std::string log_level;
+  std::uint64_t reserve_bytes = 0;
+  MachineSettings machine;
+};
+
+[[nodiscard]] config::Schema settings_schema();
+/// Errors: bad_config.
+[[nodiscard]] Result<Options> options_from(const config::Settings& settings);
+
+}  // namespace cupel::coordinator
