@@ -44,7 +44,7 @@ Result<net::KeyPair> load_or_make_key(const std::filesystem::path& file, bool ma
   return net::read_key_file(file);
 }
 
-Result<http::TokenTable> load_or_make_tokens(const std::filesystem::path& file) {
+Result<cupel::http::TokenTable> load_or_make_tokens(const std::filesystem::path& file) {
   std::error_code ec;
   if (!std::filesystem::exists(file, ec)) {
     const auto made = cupel::fs::create_file_durably(file, cupel::fs::random_hex(24) + "\n", 0600);
@@ -55,8 +55,8 @@ Result<http::TokenTable> load_or_make_tokens(const std::filesystem::path& file) 
   return parse_tokens(*text, file.string());
 }
 
-Result<http::TokenTable> parse_tokens(std::string_view text, const std::string& file_name) {
-  http::TokenTable table;
+Result<cupel::http::TokenTable> parse_tokens(std::string_view text, const std::string& file_name) {
+  cupel::http::TokenTable table;
   std::istringstream lines{std::string(text)};
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
@@ -67,7 +67,7 @@ Result<http::TokenTable> parse_tokens(std::string_view text, const std::string& 
     if (!(words >> token) || token.front() == '#') continue;
     words >> name >> scopes;
     if (token.size() < kTokenCharsMin) return bad_line(file_name, number, "a token has at least 16 characters");
-    http::Principal principal{name, {}};
+    cupel::http::Principal principal{name, {}};
     std::istringstream list(scopes.empty() ? "read,submit,operate" : scopes);
     for (std::string scope; std::getline(list, scope, ',');) {
       if (!is_scope(scope)) return bad_line(file_name, number, "'" + scope + "' is no scope");

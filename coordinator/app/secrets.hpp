@@ -13,8 +13,8 @@ namespace cupel::coordinator {
 
 /// One token a line: TOKEN [NAME [SCOPE,SCOPE]]; without a name "local", without scopes all. A missing file is
 /// made (0600) with one random token. Errors: key_permissions, bad_config, io_error.
-[[nodiscard]] Result<http::TokenTable> load_or_make_tokens(const std::filesystem::path& file);
+[[nodiscard]] Result<cupel::http::TokenTable> load_or_make_tokens(const std::filesystem::path& file);
 /// The lines of such a file. Errors: bad_config with "file:line".
-[[nodiscard]] Result<http::TokenTable> parse_tokens(std::string_view text, const std::string& file_name);
+[[nodiscard]] Result<cupel::http::TokenTable> parse_tokens(std::string_view text, const std::string& file_name);
 
 }  // namespace cupel::coordinator

@@ -49,6 +49,7 @@ class BulkLink::Port final : public wire::BulkPort {
   LeaseChecks checks_;
 };
 
+BulkLink::BulkLink(boost::asio::io_context& loop) : timer_(loop) {}
 BulkLink::~BulkLink() = default;
 
 Result<std::unique_ptr<BulkLink>> BulkLink::bind(boost::asio::io_context& loop, ::zmq::context_t& context,

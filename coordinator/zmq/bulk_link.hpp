@@ -39,7 +39,7 @@ class BulkLink {
 
  private:
   class Port;
-  explicit BulkLink(boost::asio::io_context& loop) : timer_(loop) {}
+  explicit BulkLink(boost::asio::io_context& loop);
   void received(net::Peer peer, const std::string& bytes);
   void tick();
 
