@@ -25,7 +25,8 @@
 
 namespace cupel::wire {
 
-inline constexpr std::uint32_t kBulkCredit = 8;  ///< Chunks in flight per transfer: 2 MiB.
+inline constexpr std::uint32_t kBulkCredit = 8;      ///< Chunks in flight per transfer: 2 MiB.
+inline constexpr std::uint32_t kBulkCreditMax = 32;  ///< More than that at once is no honest wish.
 
 enum class TransferState : std::uint8_t {
   idle,  ///< Call begin().
@@ -133,7 +134,8 @@ struct BulkPeer {
 };
 
 /// What BulkServer needs of the coordinator: permission, and the artifact store. Called on the bulk
-/// loop; may block on a local disk.
+/// loop; may block on a local disk. Permission is asked at the beginning and again with every chunk
+/// and credit, since a lease may end meanwhile.
 class BulkPort {
  public:
   BulkPort() = default;
@@ -170,7 +172,6 @@ class BulkPort {
 struct BulkServerLimits {
   std::size_t transfers_max = 256;  ///< In all.
   std::size_t transfers_per_key_max = 8;
-  std::uint32_t credit_max = 4 * kBulkCredit;    ///< A peer can't ask for more chunks at once.
   Duration idle_max = std::chrono::seconds(60);  ///< A silent transfer gives way to another.
   std::uint64_t artifact_bytes_max = kArtifactBytesMax;
 };
@@ -226,7 +227,6 @@ class BulkServer {
     LiveLease lease;
     std::uint64_t size = 0;
     std::uint64_t offset = 0;
-    std::uint32_t credit = 0;
     TimePoint heard;
   };
 
