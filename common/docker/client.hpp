@@ -70,11 +70,11 @@ struct CallObservation {
 
 struct ClientOptions {
   std::string socket_path = "/var/run/docker.sock";
-  EngineBudgets budgets;
+  EngineBudgets budgets = {};
   /// Short calls under way at once; further ones queue inside their own budget. Waits, attachments
   /// and image transfers don't count, so that they never hold up a kill.
   std::size_t calls_max = 16;
-  std::function<void(const CallObservation&)> observer;
+  std::function<void(const CallObservation&)> observer = {};
 };
 
 /// The socket to use: DOCKER_HOST when it is unix://..., else the first existing of the usual

@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr Duration kDeadlineSlack = std::chrono::minutes(5);
-constexpr std::string_view kCompilerLabel = "cupel.image.c_compiler";
+constexpr std::string_view kCompilerLabel = "cupel.image.cc";
 constexpr const char* kCompilerPath = "/usr/bin/gcc";
 
 WallTime wall_now() {
@@ -106,7 +106,7 @@ asio::awaitable<Result<ImageTraits>> learn_image(std::shared_ptr<RunExecutor::Im
   ImageTraits traits{.facts = *facts, .c_compiler = false};
   const auto said = facts->labels.find(std::string(kCompilerLabel));
   if (said != facts->labels.end()) {
-    traits.c_compiler = said->second == "true";
+    traits.c_compiler = said->second == "1";
   } else {
     const Result<bool> found = co_await find_compiler(impl, image);
     if (!found) co_return found.error();

@@ -124,14 +124,14 @@ Json host_config(const RunRequest& request, const ProfileContext& context, Json 
   const RunLimits& limits = request.limits;
   // A full /tmp must be "no space left", never an out-of-memory kill.
   const std::uint64_t tmp_bytes = std::min(limits.tmp_bytes, limits.memory_bytes / 4 * 3);
-  Json security = {"no-new-privileges"};
+  Json security = Json::array({"no-new-privileges"});
   if (context.own_seccomp) security.push_back("seccomp=" + seccomp_profile());
   Json config = {
       {"NetworkMode", has_network(request) ? context.egress_network : "none"},
       {"Mounts", std::move(mounts)},
       {"ReadonlyRootfs", true},
       {"Privileged", false},
-      {"CapDrop", {"ALL"}},
+      {"CapDrop", Json::array({"ALL"})},
       {"SecurityOpt", std::move(security)},
       {"IpcMode", "private"},
       {"ShmSize", 64 * kMiB},
@@ -241,11 +241,11 @@ Result<std::string> container_spec(const RunRequest& request, const ProfileConte
       {"User", kContainerUser},
       {"Hostname", "cupel"},
       {"Env", environment_list(*environment, image)},
-      {"Entrypoint", {kWrapperPath}},
+      {"Entrypoint", Json::array({kWrapperPath})},
       {"Cmd", request.command},
       {"WorkingDir", *workdir},
       {"Labels", container_labels(request, context, run)},
-      {"Healthcheck", {{"Test", {"NONE"}}}},
+      {"Healthcheck", {{"Test", Json::array({"NONE"})}}},
       {"Tty", false},
       {"OpenStdin", true},
       {"StdinOnce", true},
@@ -262,14 +262,14 @@ std::string inspection_spec(const std::string& image, const ProfileContext& cont
                             const RunIdentity& run) {
   const Json spec = {{"Image", image},
                      {"User", kContainerUser},
-                     {"Entrypoint", {"/never-started"}},
+                     {"Entrypoint", Json::array({"/never-started"})},
                      {"Labels", container_labels(RunRequest{}, context, run)},
-                     {"Healthcheck", {{"Test", {"NONE"}}}},
+                     {"Healthcheck", {{"Test", Json::array({"NONE"})}}},
                      {"NetworkDisabled", true},
                      {"HostConfig",
                       {{"NetworkMode", "none"},
                        {"ReadonlyRootfs", true},
-                       {"CapDrop", {"ALL"}},
+                       {"CapDrop", Json::array({"ALL"})},
                        {"LogConfig", {{"Type", "none"}, {"Config", Json::object()}}},
                        {"AutoRemove", false}}}};
   return spec.dump();

@@ -80,21 +80,25 @@ Json allow(Json names, Json arguments = Json::array()) {
 std::string make_profile() {
   Json calls = Json::array();
   calls.push_back(allow(names_of(kAllowed)));
-  calls.push_back(allow({"clone"}, {argument(0, kNamespaceFlags, 0, "SCMP_CMP_MASKED_EQ")}));
-  calls.push_back(allow({"socket"}, {argument(0, kAddressFamilyVsock, 0, "SCMP_CMP_NE")}));
+  calls.push_back(allow(Json::array({"clone"}),
+                        Json::array({argument(0, kNamespaceFlags, 0, "SCMP_CMP_MASKED_EQ")})));
+  calls.push_back(allow(Json::array({"socket"}),
+                        Json::array({argument(0, kAddressFamilyVsock, 0, "SCMP_CMP_NE")})));
   // Linux, Linux32 and the query; nothing that turns address randomisation off.
   for (const std::uint64_t persona : {0x0ULL, 0x8ULL, 0x2'0000ULL, 0x2'0008ULL, 0xFFFF'FFFFULL}) {
-    calls.push_back(allow({"personality"}, {argument(0, persona, 0, "SCMP_CMP_EQ")}));
+    calls.push_back(
+        allow(Json::array({"personality"}), Json::array({argument(0, persona, 0, "SCMP_CMP_EQ")})));
   }
-  calls.push_back({{"names", {"clone3"}},
+  calls.push_back({{"names", Json::array({"clone3"})},
                    {"action", "SCMP_ACT_ERRNO"},
                    {"errnoRet", kEnosys},
                    {"args", Json::array()}});
-  const Json profile = {{"defaultAction", "SCMP_ACT_ERRNO"},
-                        {"archMap",
-                         {{{"architecture", "SCMP_ARCH_X86_64"},
-                           {"subArchitectures", {"SCMP_ARCH_X86", "SCMP_ARCH_X32"}}}}},
-                        {"syscalls", std::move(calls)}};
+  const Json profile = {
+      {"defaultAction", "SCMP_ACT_ERRNO"},
+      {"archMap",
+       Json::array({{{"architecture", "SCMP_ARCH_X86_64"},
+                     {"subArchitectures", Json::array({"SCMP_ARCH_X86", "SCMP_ARCH_X32"})}}})},
+      {"syscalls", std::move(calls)}};
   return profile.dump();
 }
 
