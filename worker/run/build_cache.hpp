@@ -38,6 +38,10 @@ class BuildCaches {
   /// Removes half-built seeds and caches of earlier incarnations. At start, before any run.
   [[nodiscard]] boost::asio::awaitable<Result<void>> sweep();
 
+  /// Cancels a seed that is being built and waits for its end. Before the RunPort is destroyed.
+  [[nodiscard]] boost::asio::awaitable<void> stop();
+
+  /// Implementation detail, public for its own coroutines.
   struct Impl;
 
  private:

@@ -12,10 +12,10 @@
 namespace cupel::worker {
 
 struct ProbeRequest {
-  std::string image;               ///< Any image that is present; only its file system is used.
-  std::vector<std::string> roots;  ///< Directories below which mounts will be made.
-  std::string socket_path;         ///< For the message.
-  Token token;
+  std::string image;  ///< Any image that is present; only its file system is used.
+  std::vector<std::string> roots = {};  ///< Directories below which mounts will be made.
+  std::string socket_path;              ///< For the message.
+  Token token = {};
 };
 
 /// Writes a marker with a unique name into a fresh directory below each root, and lets a container

@@ -7,8 +7,11 @@
 #include "worker/ports/run_port.hpp"
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -46,6 +49,10 @@ class Reaper {
   [[nodiscard]] boost::asio::awaitable<void> loop(Observer observer);
 
  private:
+  [[nodiscard]] ReaperView view() const;
+  [[nodiscard]] boost::asio::awaitable<void> reap(Orphan orphan,
+                                                  std::shared_ptr<ReapCounts> counts);
+
   docker::Client& engine_;
   ReaperOptions options_;
   LiveRuns live_runs_;
@@ -55,7 +62,9 @@ class Reaper {
 /// Empties a directory that containers wrote and removes it: by the host, and what the host can't
 /// remove by a container without network (execute profile, `image`), with a limit of its own. Then
 /// the host removes the rest. The path must not be in use by a live run.
-[[nodiscard]] boost::asio::awaitable<Result<void>> empty_directory(RunPort& runs, std::string image,
+[[nodiscard]] boost::asio::awaitable<Result<void>> empty_directory(RunPort& runs,
+                                                                   boost::asio::thread_pool& files,
+                                                                   std::string image,
                                                                    std::string directory);
 
 }  // namespace cupel::worker

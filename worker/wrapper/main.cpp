@@ -2,6 +2,7 @@
 // container's stdout and stderr, gives the command pipes and /dev/null, and says on both streams
 // how it began and how it ended, with a nonce that the command never sees. As process 1 it can't be
 // signalled by what it runs.
+#include "worker/wrapper/empty.hpp"
 #include "worker/wrapper/orders.hpp"
 #include "worker/wrapper/witness.hpp"
 
@@ -341,7 +342,11 @@ int main(int argc, char** argv) {
     fprintf(stderr, "cupel-init COMMAND [ARGUMENT...]: reads its orders from standard input\n");
     return 2;
   }
-  // A command that does nothing and is in every container, whatever the image: for the mount probe.
+  // Commands that are in every container, whatever the image: for the mount probe and for
+  // directories that only the container's user can empty.
   if (strcmp(argv[1], "--noop") == 0) return 0;
+  if (strcmp(argv[1], "--empty") == 0 && argc == 3) {
+    return cupel::wrapper::empty_directory(argv[2]) == 0 ? 0 : 1;
+  }
   return cupel::wrapper::run(argv + 1);
 }

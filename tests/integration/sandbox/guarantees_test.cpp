@@ -102,13 +102,9 @@ TEST_F(SandboxTest, NothingRunsAsRootOrCanBecomeIt) {
                 "tr -d '\\t'"));
 
   expect_plain_success(report);
-  EXPECT_EQ(
-      report.out.bytes,
-      "65534\n65534\nCapBnd:0000000000000000\nCapEff:0000000000000000\nNoNewPrivs:1\nSeccomp:2\n" ==
-              report.out.bytes
-          ? report.out.bytes
-          : "65534\n65534\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1\nSeccomp:"
-            "2\n");
+  EXPECT_EQ(report.out.bytes,
+            "65534\n65534\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1\n"
+            "Seccomp:2\n");
 }
 
 TEST_F(SandboxTest, TheWrapperCannotBeSignalledOrReadByWhatItRuns) {
@@ -117,9 +113,7 @@ TEST_F(SandboxTest, TheWrapperCannotBeSignalledOrReadByWhatItRuns) {
       "cat /proc/1/environ 2>/dev/null | wc -c; ls /proc/1/fd 2>&1 | grep -c enied; echo alive"));
 
   expect_plain_success(report);
-  EXPECT_EQ(report.out.bytes,
-            "65534\n65534\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1\n"
-            "Seccomp:2\n");
+  EXPECT_EQ(report.out.bytes, "0\n1\nalive\n");
 }
 
 TEST_F(SandboxTest, AcquireWithAFixtureProxyHasNoNetworkAndAWritableCache) {

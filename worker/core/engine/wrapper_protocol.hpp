@@ -28,9 +28,9 @@ struct WrapperOrders {
   Duration limit{};   ///< Everything is killed after it.
   Duration grace{};   ///< From the goroutine dump to the kill.
   bool dump = false;
-  std::vector<Digest> digests;       ///< Files that must have this content.
-  std::vector<Mark> marks;           ///< Files that must hold this text.
-  std::vector<std::string> present;  ///< Paths that must exist.
+  std::vector<Digest> digests = {};       ///< Files that must have this content.
+  std::vector<Mark> marks = {};           ///< Files that must hold this text.
+  std::vector<std::string> present = {};  ///< Paths that must exist.
 };
 
 /// Errors: too_large, bad_value (a path or text that can't stand in a line).

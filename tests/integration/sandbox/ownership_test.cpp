@@ -1,0 +1,242 @@
+// Who may remove what, what is found again, and what a probe notices.
+#include "tests/integration/sandbox/sandbox.hpp"
+#include "worker/core/engine/wrapper_protocol.hpp"
+#include "worker/run/build_cache.hpp"
+#include "worker/run/mount_probe.hpp"
+#include "worker/run/reaper.hpp"
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <gmock/gmock.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+namespace cupel::test {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using worker::EndedBy;
+using worker::RunReport;
+using worker::RunRequest;
+
+WallTime wall_now() {
+  return {std::chrono::duration_cast<std::chrono::microseconds>(
+              std::chrono::system_clock::now().time_since_epoch())
+              .count()};
+}
+
+class OwnershipTest : public SandboxTest {
+ protected:
+  /// A created container of some worker, as a crash would leave it.
+  std::string leave_behind(WorkerId owner, WallTime deadline) {
+    worker::ProfileContext context = options().context;
+    context.worker = owner;
+    const worker::RunIdentity identity{.run_id = "left" + std::to_string(++count_),
+                                       .deadline = deadline};
+    const auto created =
+        await(io, engine->create(container_name(context, identity),
+                                 worker::inspection_spec(image, context, identity)));
+    EXPECT_TRUE(created) << created.error().text();
+    return created ? *created : std::string();
+  }
+
+  worker::Reaper reaper(WorkerId owner, std::set<std::string> live = {}) {
+    return {*engine,
+            worker::ReaperOptions{
+                .fleet = fleet, .worker = owner, .incarnation = Incarnation{2}, .grace = 60s},
+            [live] { return live; }, wall_now};
+  }
+
+  worker::ReapCounts pass(worker::Reaper reaper) {
+    const auto counts = await(io, reaper.pass());
+    EXPECT_TRUE(counts) << counts.error().text();
+    return counts ? *counts : worker::ReapCounts{};
+  }
+
+ private:
+  int count_ = 0;
+};
+
+TEST_F(OwnershipTest, AReaperRemovesItsOwnWorkersContainersOnly) {
+  const WallTime later{wall_now().us + 3'600'000'000};
+  leave_behind(WorkerId{11}, later);
+  leave_behind(WorkerId{22}, later);
+
+  const worker::ReapCounts first = pass(reaper(WorkerId{11}));
+
+  EXPECT_EQ(first.listed, 2U);
+  EXPECT_EQ(first.removed, 1U);
+  ASSERT_EQ(our_containers().size(), 1U);
+  EXPECT_EQ(our_containers().front().labels.at("cupel.worker"), WorkerId{22}.text());
+  EXPECT_EQ(pass(reaper(WorkerId{22})).removed, 1U);
+}
+
+TEST_F(OwnershipTest, AReaperSparesARunThatIsUnderWay) {
+  leave_behind(WorkerId{11}, WallTime{wall_now().us + 3'600'000'000});
+
+  EXPECT_EQ(pass(reaper(WorkerId{11}, {"left1"})).removed, 0U);
+  EXPECT_EQ(pass(reaper(WorkerId{11})).removed, 1U);
+}
+
+TEST_F(OwnershipTest, ALostWorkersContainersGoOnlyAfterDeadlineAndGrace) {
+  leave_behind(WorkerId{22}, WallTime{wall_now().us - 30'000'000});
+  leave_behind(WorkerId{22}, WallTime{wall_now().us - 120'000'000});
+
+  const worker::ReapCounts counts = pass(reaper(WorkerId{11}));
+
+  EXPECT_EQ(counts.removed, 1U);
+  EXPECT_EQ(counts.removed_foreign, 1U);
+  EXPECT_EQ(pass(reaper(WorkerId{22})).removed, 1U);
+}
+
+TEST_F(OwnershipTest, ReapersLeaveRunsOfOtherWorkersOnTheSameEngineAlone) {
+  worker::ReapCounts counts;
+  bool reaped = false;
+  const auto sink = [&](Stream, std::uint64_t, std::string_view) {
+    if (std::exchange(reaped, true)) return;
+    asio::co_spawn(io, reaper(WorkerId{22}).pass(),
+                   [&counts](const std::exception_ptr&, const Result<worker::ReapCounts>& seen) {
+                     if (seen) counts = *seen;
+                   });
+  };
+
+  const RunReport report = run(shell("echo begun; sleep 1; echo ended"), nullptr, sink);
+
+  EXPECT_EQ(report.out.bytes, "begun\nended\n");
+  EXPECT_EQ(counts.listed, 1U);
+  EXPECT_EQ(counts.removed, 0U);
+}
+
+TEST_F(OwnershipTest, TheDeathOfTheWorkerEndsTheContainer) {
+  // The same orders over a connection of our own, which then simply goes away.
+  RunRequest request = shell("sleep 600");
+  worker::WrapperOrders orders{.nonce = std::string(32, 'a'), .limit = 600s};
+  const auto text = worker::encode_orders(orders);
+  ASSERT_TRUE(text);
+  const worker::RunIdentity identity{.run_id = "dying", .deadline = wall_now()};
+  const auto traits = await(io, executor->image_traits(image));
+  ASSERT_TRUE(traits) << traits.error().text();
+  const auto spec = worker::container_spec(request, options().context, *traits, identity);
+  ASSERT_TRUE(spec) << spec.error().text();
+  const auto id = await(io, engine->create(container_name(options().context, identity), *spec));
+  ASSERT_TRUE(id) << id.error().text();
+  {
+    auto attached = await(io, engine->attach(*id));
+    ASSERT_TRUE(attached) << attached.error().text();
+    ASSERT_TRUE(await(io, engine->start(*id)));
+    ASSERT_TRUE(await(io, attached->send(*text, 5s)));
+    const auto first = await(io, attached->read());
+    ASSERT_TRUE(first);
+    EXPECT_THAT(*first, HasSubstr("cupel-start"));
+  }
+
+  const auto ended = await(io, engine->wait(*id, 10s));
+
+  ASSERT_TRUE(ended) << ended.error().text();
+  EXPECT_EQ(ended->exit_code, 137);
+  EXPECT_EQ(pass(reaper(WorkerId{11})).removed, 1U);
+}
+
+TEST_F(OwnershipTest, TheProbeFindsDirectoriesThatAreShared) {
+  worker::ProbeRequest request{.image = image, .socket_path = "/run/engine.sock"};
+  for (int i = 0; i < 7; ++i) request.roots.push_back(scratch.open_dir("root"));
+
+  const auto probed = await(io, worker::probe_mounts(*executor, request));
+
+  EXPECT_TRUE(probed) << probed.error().text();
+  for (const std::string& root : request.roots) EXPECT_TRUE(std::filesystem::is_empty(root));
+}
+
+/// An engine that sees another directory than we do, as one in a virtual machine may.
+class ElsewhereRuns final : public worker::RunPort {
+ public:
+  ElsewhereRuns(RunPort& real, std::string empty) : real_(real), empty_(std::move(empty)) {}
+  asio::awaitable<RunReport> run(RunRequest request, std::shared_ptr<worker::CancelToken> cancel,
+                                 worker::OutputSink sink) override {
+    const std::string meant = std::exchange(request.mounts.modcache, empty_);
+    RunReport report = co_await real_.run(std::move(request), std::move(cancel), std::move(sink));
+    (void)meant;
+    co_return report;
+  }
+
+ private:
+  RunPort& real_;
+  std::string empty_;
+};
+
+TEST_F(OwnershipTest, TheProbeNamesADirectoryThatTheEngineDoesNotHave) {
+  const std::string gone = scratch.path() + "/not-there";
+  ElsewhereRuns elsewhere(*executor, gone);
+  worker::ProbeRequest request{.image = image, .socket_path = "/run/engine.sock"};
+  for (int i = 0; i < 3; ++i) request.roots.push_back(scratch.open_dir("root"));
+
+  const auto probed = await(io, worker::probe_mounts(elsewhere, request));
+
+  ASSERT_FALSE(probed);
+  EXPECT_NE(probed.error().code, Errc::bug);
+}
+
+TEST_F(OwnershipTest, WhatAContainerMadeReadOnlyCanBeEmptied) {
+  const std::string dir = mounts.gocache;
+  const RunReport report = run(shell(
+      "mkdir -p /gocache/a/b && echo x > /gocache/a/b/f && chmod 0500 /gocache/a/b /gocache/a"));
+  ASSERT_EQ(report.exit_code, 0);
+
+  const auto emptied = await(io, worker::empty_directory(*executor, files, image, dir));
+
+  EXPECT_TRUE(emptied) << emptied.error().text();
+  EXPECT_FALSE(std::filesystem::exists(dir));
+}
+
+TEST_F(OwnershipTest, TheContainersOwnUserCanEmptyItsDirectory) {
+  RunRequest make = shell(
+      "mkdir -p /gocache/a/b && echo x > /gocache/a/b/f && chmod 0500 /gocache/a/b /gocache/a");
+  ASSERT_EQ(run(make).exit_code, 0);
+  RunRequest empty = shell("");
+  empty.command = {"/cupel-init", "--empty", "/gocache"};
+
+  const RunReport report = run(empty);
+
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(mounts.gocache));
+}
+
+TEST_F(OwnershipTest, EveryFreshCacheIsEmptyOpenAndItsOwn) {
+  worker::BuildCaches caches(io.get_executor(), *executor, files, scratch.path() + "/data");
+
+  const auto first = await(io, caches.fresh(image, BuildCache::empty, nullptr));
+  const auto second = await(io, caches.fresh(image, BuildCache::empty, nullptr));
+
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->how, "empty");
+  EXPECT_NE(first->directory, second->directory);
+  struct stat facts{};
+  ASSERT_EQ(::stat(first->directory.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777U, 0777U);
+}
+
+TEST_F(OwnershipTest, AnImageWithoutAToolchainGivesAnEmptyCacheThatSaysSo) {
+  worker::BuildCaches caches(io.get_executor(), *executor, files, scratch.path() + "/data");
+
+  const auto cache = await(io, caches.fresh(image, BuildCache::seeded, nullptr));
+
+  ASSERT_TRUE(cache) << cache.error().text();
+  EXPECT_EQ(cache->how, "empty");
+  await(io, [](worker::BuildCaches* all) -> asio::awaitable<bool> {
+    co_await all->stop();
+    co_return true;
+  }(&caches));
+}
+
+}  // namespace
+}  // namespace cupel::test

@@ -1,0 +1,139 @@
+#include "worker/run/seed_files.hpp"
+
+#include "common/fs/files.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cupel::worker {
+
+namespace stdfs = std::filesystem;
+
+namespace {
+
+Error failed(const std::string& what, int why) {
+  return {.code = why == ENOSPC ? Errc::disk_full : Errc::io_error,
+          .what = what,
+          .detail = std::strerror(why),
+          .hint = {}};
+}
+
+/// Replaces a file that we may not own by a copy that is ours.
+Result<void> copy_over(const std::string& file) {
+  const std::string copy = file + ".ours";
+  std::error_code ec;
+  stdfs::copy_file(file, copy, ec);
+  if (!ec) stdfs::rename(copy, file, ec);
+  if (ec) return failed("can't take over " + file, ec.value());
+  return {};
+}
+
+Result<void> adopt_file(const std::string& file) {
+  if (::lchown(file.c_str(), ::geteuid(), ::getegid()) != 0) {
+    if (const Result<void> copied = copy_over(file); !copied) return copied;
+  }
+  // 0444 for the owner too: a later container's user is not the owner, and ours needs no writing.
+  if (::chmod(file.c_str(), 0444) != 0) return failed("can't seal " + file, errno);
+  return {};
+}
+
+Result<void> adopt_entry(const stdfs::directory_entry& entry) {
+  const std::string path = entry.path().string();
+  std::error_code ec;
+  const stdfs::file_status status = entry.symlink_status(ec);
+  if (status.type() == stdfs::file_type::regular) return adopt_file(path);
+  if (status.type() != stdfs::file_type::directory) {
+    stdfs::remove(path, ec);
+    return {};
+  }
+  if (::lchown(path.c_str(), ::geteuid(), ::getegid()) != 0 || ::chmod(path.c_str(), 0755) != 0) {
+    // Not root: the directory stays the container user's, 0777 as the go command made it, below our
+    // 0700 parent. Only its files are ever linked.
+    ec.clear();
+  }
+  return {};
+}
+
+/// "linked" while every link works; from the first refusal on, copies.
+Result<void> link_or_copy(const stdfs::path& from, const stdfs::path& to, bool& linking) {
+  if (linking && ::link(from.c_str(), to.c_str()) == 0) return {};
+  const int why = errno;
+  if (linking && why != EXDEV && why != EPERM && why != EMLINK && why != EOPNOTSUPP) {
+    return failed("can't link " + from.string(), why);
+  }
+  linking = false;
+  std::error_code ec;
+  stdfs::copy_file(from, to, ec);
+  if (ec) return failed("can't copy " + from.string(), ec.value());
+  if (::chmod(to.c_str(), 0444) != 0) return failed("can't seal " + to.string(), errno);
+  return {};
+}
+
+Result<void> write_trim_time(const std::string& fresh) {
+  const std::string file = fresh + "/trim.txt";
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  if (!(std::ofstream(file, std::ios::trunc) << now)) return failed("can't write " + file, errno);
+  // The go command of the container writes its own time into it.
+  if (::chmod(file.c_str(), 0666) != 0) return failed("can't open up " + file, errno);
+  return {};
+}
+
+Result<std::string> fill(const std::string& seed, const std::string& fresh) {
+  bool linking = true;
+  std::error_code ec;
+  for (const stdfs::directory_entry& part : stdfs::directory_iterator(seed, ec)) {
+    // Objects live in directories of two hex digits; what lies beside them is about another cache.
+    if (!part.is_directory(ec) || part.path().filename().string().size() != 2) continue;
+    const stdfs::path to = stdfs::path(fresh) / part.path().filename();
+    if (const Result<void> made = make_open_dir(to.string()); !made) return made.error();
+    for (const stdfs::directory_entry& object : stdfs::directory_iterator(part.path(), ec)) {
+      if (!object.is_regular_file(ec)) continue;
+      const Result<void> placed =
+          link_or_copy(object.path(), to / object.path().filename(), linking);
+      if (!placed) return placed.error();
+    }
+  }
+  if (ec) return failed("can't read the seed " + seed, ec.value());
+  if (const Result<void> trim = write_trim_time(fresh); !trim) return trim.error();
+  return std::string(linking ? "linked" : "copied");
+}
+
+}  // namespace
+
+Result<void> make_open_dir(const std::string& directory) {
+  // Whatever our umask says, the container's user writes here.
+  if (::mkdir(directory.c_str(), 0777) != 0 || ::chmod(directory.c_str(), 0777) != 0) {
+    return failed("can't make " + directory, errno);
+  }
+  return {};
+}
+
+Result<void> adopt_tree(const std::string& directory) {
+  std::error_code ec;
+  stdfs::recursive_directory_iterator it(directory, ec);
+  for (; !ec && it != stdfs::recursive_directory_iterator(); it.increment(ec)) {
+    if (const Result<void> adopted = adopt_entry(*it); !adopted) return adopted;
+  }
+  if (ec) return failed("can't take over " + directory, ec.value());
+  return {};
+}
+
+Result<std::string> seed_cache(const std::string& seed, const std::string& fresh) {
+  if (const Result<void> made = make_open_dir(fresh); !made) return made.error();
+  Result<std::string> how = fill(seed, fresh);
+  if (!how) {
+    const Result<void> removed = fs::remove_tree(fresh);
+    (void)removed;  // the sweep at the next start takes what is left
+  }
+  return how;
+}
+
+}  // namespace cupel::worker

@@ -1,0 +1,24 @@
+/// Files of seeded build caches. Blocking; for the file pool.
+#pragma once
+
+#include "common/core/error.hpp"
+
+#include <string>
+
+namespace cupel::worker {
+
+/// Takes over what a trusted run's container wrote: every regular file becomes ours and 0444, every
+/// directory 0755; anything else is removed. Nothing of the container may run any more.
+/// Errors: io_error, disk_full.
+[[nodiscard]] Result<void> adopt_tree(const std::string& directory);
+
+/// A fresh cache directory (0777, and so its subdirectories) whose files are hard links to those of
+/// `seed`, or copies of them where links are forbidden. Writes trim.txt, without which the go
+/// command deletes seeds older than five days at once. Returns "linked" or "copied". Errors:
+/// io_error, disk_full; the directory is then removed again.
+[[nodiscard]] Result<std::string> seed_cache(const std::string& seed, const std::string& fresh);
+
+/// A fresh empty cache directory, 0777.
+[[nodiscard]] Result<void> make_open_dir(const std::string& directory);
+
+}  // namespace cupel::worker
