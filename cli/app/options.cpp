@@ -1,0 +1,339 @@
+#include "cli/app/console.hpp"
+#include "cli/app/request.hpp"
+#include "cli/core/exit_codes.hpp"
+#include "common/core/outcome.hpp"
+#include "common/text/diagnostic.hpp"
+#include "common/text/units.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace cupel::cli {
+namespace {
+
+const char* const kFooter =
+    "Exit codes: cupel help exit-codes. Results go to standard output, everything else to standard "
+    "error.";
+
+std::string duration_check(const std::string& text) {
+  return text::parse_duration(text) ? ""
+                                    : "\"" + text + "\" is not a duration such as 90s or 1h30m";
+}
+
+class Builder {
+ public:
+  Builder(CLI::App& app, Request& request) : app_(app), r_(request) {}
+
+  void build() {
+    app_.name("cupel");
+    app_.require_subcommand(1);
+    app_.footer(kFooter);
+    globals();
+    authoring();
+    running();
+    reading();
+    operating();
+    meta();
+  }
+
+ private:
+  CLI::App* verb(CLI::App& parent, const char* name, const char* text, Verb verb) {
+    CLI::App* command = parent.add_subcommand(name, text);
+    command->fallthrough();
+    if (verb != Verb::none) {
+      command->callback([this, verb] { r_.verb = verb; });
+    } else {
+      command->require_subcommand(1);
+    }
+    return command;
+  }
+
+  void globals() {
+    Globals& g = r_.globals;
+    app_.add_option("--server", g.server, "Coordinator, http://HOST:PORT (CUPEL_SERVER)");
+    app_.add_option("--token-file", g.token_file, "File with the bearer token (CUPEL_TOKEN_FILE)");
+    app_.add_option("--format", g.format, "text, json or ndjson")
+        ->check(CLI::IsMember({"text", "json", "ndjson"}));
+    app_.add_flag_callback("--json", [&g] { g.format = "json"; }, "Same as --format json");
+    app_.add_flag("-q,--quiet", g.quiet, "No progress and no messages, only results and errors");
+    app_.add_flag("--no-color", g.no_color, "No colours (also NO_COLOR)");
+    app_.add_option("--progress", g.progress, "auto, plain (a line for each unit) or none")
+        ->check(CLI::IsMember({"auto", "plain", "none"}));
+    app_.add_option("--timeout", g.timeout, "Stop waiting after this time; exit code 8")
+        ->check(CLI::Validator(duration_validator, "DURATION"));
+  }
+
+  static std::string duration_validator(std::string& text) { return duration_check(text); }
+
+  void local_options(CLI::App* command, bool whole) {
+    command->add_flag("--local", r_.local.enabled,
+                      "With a coordinator of this machine's own, started for this command");
+    if (!whole) return;
+    LocalOptions& local = r_.local;
+    command->add_option("--workers", local.workers, "Local workers")->check(CLI::Range(1, 64));
+    command->add_option("--slots", local.slots, "Tasks at once of each local worker")
+        ->check(CLI::Range(1, 256));
+    command->add_option("--engine-socket", local.engine_socket,
+                        "Engine's socket for local workers");
+    command->add_option("--data-dir", local.data_dir, "Data directory of local workers");
+    command->add_option("--worker-config", local.worker_config, "More settings of local workers")
+        ->check(CLI::ExistingFile);
+    command
+        ->add_option("--coordinator-config", local.coordinator_config,
+                     "More settings of the local coordinator")
+        ->check(CLI::ExistingFile);
+  }
+
+  void file_option(CLI::App* command) {
+    command->add_option("-f,--file", r_.file, "Campaign file; - = standard input");
+  }
+  void campaign_argument(CLI::App* command) {
+    command->add_option("campaign", r_.campaign, "Its id, c-...")->required();
+  }
+  void report_options(CLI::App* command) {
+    command->add_option("--report-dir", r_.report_dir,
+                        "Where report.md and report.json go; default cupel-reports/CAMPAIGN");
+    command->add_flag("--exit-zero", r_.exit_zero,
+                      "Exit 0 whatever the gate says, once the report exists");
+  }
+
+  void authoring() {
+    CLI::App* init = verb(app_, "init", "Write a campaign file to begin with", Verb::init);
+    init->add_option("directory", r_.directory, "Where; default here");
+    CLI::App* check = verb(app_, "check", "Check a campaign file, without network", Verb::check);
+    file_option(check);
+    CLI::App* plan = verb(app_, "plan", "Store a campaign as a plan, run nothing", Verb::plan);
+    file_option(plan);
+    plan->add_flag("--repos", r_.repos, "List the repositories");
+    plan->add_option("-o,--output", r_.output, "Write the plan as JSON; - = standard output");
+    local_options(plan, false);
+  }
+
+  void running() {
+    CLI::App* run = verb(app_, "run", "Run a campaign and wait for its verdicts", Verb::run);
+    file_option(run);
+    run->add_option("--plan", r_.plan, "A stored plan instead of a file");
+    run->add_option("--name", r_.name, "Another name for the campaign");
+    run->add_flag_callback("--wait", [this] { r_.detach = false; }, "Wait for the end (the default)");
+    run->add_flag("--detach", r_.detach, "Print the id and return");
+    run->add_flag("-n,--dry-run", r_.dry_run, "Check the file, submit nothing");
+    report_options(run);
+    local_options(run, true);
+    CLI::App* watch = verb(app_, "watch", "Attach to a running campaign", Verb::watch);
+    campaign_argument(watch);
+    report_options(watch);
+    CLI::App* cancel = verb(app_, "cancel", "Cancel a campaign", Verb::cancel);
+    campaign_argument(cancel);
+  }
+
+  void reading() {
+    CLI::App* results = verb(app_, "results", "The verdicts of a campaign", Verb::results);
+    campaign_argument(results);
+    results->add_option("--verdict", r_.verdicts, "Only these, separated by commas")
+        ->delimiter(',');
+    results->add_option("--repo", r_.repo_glob, "Only repositories that match the glob");
+    results->add_option("-o,--output", r_.output, "repos: names only")
+        ->check(CLI::IsMember({"repos"}));
+    local_options(results, false);
+    CLI::App* logs = verb(app_, "logs", "Output of a unit's check", Verb::logs);
+    campaign_argument(logs);
+    logs->add_option("unit", r_.subject,
+                     "Unit, repository or module (or a part of its name), or a task t-...")
+        ->required();
+    logs->add_option("--check", r_.check,
+                     "list, build, vet, test, or the name of a check of your own");
+    logs->add_option("--stream", r_.stream, "stdout or stderr")
+        ->check(CLI::IsMember({"stdout", "stderr"}));
+    logs->add_flag("-f,--follow", r_.follow, "Go on until the task ends");
+    local_options(logs, false);
+    CLI::App* report = verb(app_, "report", "Write a report", Verb::report);
+    campaign_argument(report);
+    report->add_option("--as", r_.report_format, "json, ndjson, markdown or junit")
+        ->check(CLI::IsMember({"json", "ndjson", "markdown", "junit"}));
+    report->add_option("-o,--output", r_.output, "File; - = standard output");
+    report->add_option("--max-bytes", r_.bytes_max,
+                       "markdown: leave sections out above this; 0 = no limit");
+    local_options(report, false);
+  }
+
+  void operating() {
+    CLI::App* doctor =
+        verb(app_, "doctor", "Check this machine and the coordinator, with hints", Verb::doctor);
+    doctor->add_option("part", r_.subject, "client, coordinator or worker; default all")
+        ->check(CLI::IsMember({"client", "coordinator", "worker"}));
+    doctor->add_option("--engine-socket", r_.local.engine_socket, "The engine's socket");
+    keys();
+    CLI::App* worker = verb(app_, "worker", "The fleet's workers", Verb::none);
+    verb(*worker, "ls", "List them", Verb::worker_ls);
+    CLI::App* drain = verb(*worker, "drain", "Give a worker no new tasks", Verb::worker_drain);
+    drain->add_option("worker", r_.subject, "w-...")->required();
+    CLI::App* undrain = verb(*worker, "undrain", "Give it tasks again", Verb::worker_undrain);
+    undrain->add_option("worker", r_.subject, "w-...")->required();
+    CLI::App* image = app_.add_subcommand("image", "Toolchain images of this machine's engine");
+    image->fallthrough();
+    add_image_commands(*image, r_.image);
+    image->callback([this] { r_.verb = Verb::image; });
+  }
+
+  void keys() {
+    CLI::App* key = verb(app_, "key", "Keys of coordinator and workers", Verb::none);
+    CLI::App* generate = verb(*key, "generate", "Make a key pair", Verb::key_generate);
+    generate
+        ->add_option("file", r_.key_file,
+                     "Secret file to make (0600); the public half goes to FILE.pub")
+        ->required();
+    CLI::App* show = verb(*key, "show", "Print the public half", Verb::key_show);
+    show->add_option("file", r_.key_file, "Secret or public file")->required();
+    CLI::App* trust = verb(*key, "trust", "Admit a worker's key", Verb::key_trust);
+    trust->add_option("name", r_.name, "The worker's name")->required();
+    trust->add_option("key", r_.key, "Its public key (40 characters) or its public file")
+        ->required();
+    trust->add_option("--list", r_.trust_file, "The coordinator's list of trusted keys")
+        ->required();
+    trust->add_option("--label", r_.labels, "key=value, may be repeated");
+    CLI::App* revoke = verb(*key, "revoke", "Take a worker's key off the list", Verb::key_revoke);
+    revoke->add_option("name", r_.name, "The worker's name, or its key")->required();
+    revoke->add_option("--list", r_.trust_file, "The coordinator's list of trusted keys")
+        ->required();
+  }
+
+  void meta() {
+    CLI::App* config = verb(app_, "config", "Settings of the client", Verb::none);
+    verb(*config, "schema", "JSON Schema of the campaign file", Verb::config_schema);
+    CLI::App* show = verb(*config, "show", "Settings of the client", Verb::config_show);
+    show->add_flag("--origin", r_.repos, "With where each comes from");
+    verb(*config, "check", "Check the client's settings", Verb::config_check);
+    CLI::App* completion =
+        verb(app_, "completion", "Completion script of a shell", Verb::completion);
+    completion->add_option("shell", r_.subject, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    verb(app_, "version", "Version of this program", Verb::version);
+    CLI::App* help = verb(app_, "help", "Help on a topic", Verb::help);
+    help->add_option("topic", r_.subject, "exit-codes, verdicts");
+  }
+
+  CLI::App& app_;
+  Request& r_;
+};
+
+/// The words that may follow a chain of commands: sub-commands and flags.
+void collect_words(CLI::App& app, const std::string& path,
+                   std::map<std::string, std::string>& words) {
+  std::string all;
+  for (CLI::App* child : app.get_subcommands([](CLI::App*) { return true; })) {
+    all += (all.empty() ? "" : " ") + child->get_name();
+    collect_words(*child, path.empty() ? child->get_name() : path + " " + child->get_name(), words);
+  }
+  for (CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
+    for (const CLI::Option* option : level->get_options()) {
+      for (const std::string& name : option->get_lnames())
+        all += (all.empty() ? "--" : " --") + name;
+    }
+  }
+  words[path] = all;
+}
+
+std::string suggestion(CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> names;
+  for (CLI::App* child : app.get_subcommands([](CLI::App*) { return true; }))
+    names.push_back(child->get_name());
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-')) continue;
+    for (const std::string& name : names) {
+      if (word == name) return "see 'cupel " + name + " --help'";
+    }
+    const std::string near = text::nearest_word(word, names);
+    return near.empty() ? "" : "did you mean 'cupel " + near + "'?";
+  }
+  return "";
+}
+
+}  // namespace
+
+ParsedLine parse_line(int argc, const char* const* argv) {
+  Request request;
+  CLI::App app(
+      "Validates many Go repositories in container sandboxes, in parallel, with proven verdicts.");
+  Builder(app, request).build();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    Console console(request.globals);
+    if (error.get_exit_code() == 0) {
+      app.exit(error);  // help, to standard output
+      return {std::nullopt, kExitDone};
+    }
+    std::string what = error.what();
+    if (argc < 2) {
+      console.out(app.help());
+      return {std::nullopt, kExitUsage};
+    }
+    while (what.ends_with('\n') || what.ends_with('.')) what.pop_back();
+    console.error({Errc::usage, what, "", suggestion(app, argc, argv)});
+    return {std::nullopt, exit_code_of_parser(error.get_exit_code())};
+  }
+  request.image.json = request.image.json || request.globals.json();
+  request.image.quiet = request.image.quiet || request.globals.quiet;
+  return {std::move(request), kExitDone};
+}
+
+std::string completion_script(const std::string& shell) {
+  Request request;
+  CLI::App app;
+  Builder(app, request).build();
+  std::map<std::string, std::string> words;
+  collect_words(app, "", words);
+  if (shell == "fish") {
+    std::string out =
+        "# Completion of cupel for fish: cupel completion fish > "
+        "~/.config/fish/completions/cupel.fish\ncomplete -c cupel -f\n";
+    for (const auto& [path, list] : words) {
+      std::string condition = path.empty() ? "__fish_use_subcommand" : "";
+      for (std::size_t at = 0; at < path.size();) {
+        const std::size_t end = std::min(path.find(' ', at), path.size());
+        condition += (condition.empty() ? "" : "; and ") +
+                     std::string("__fish_seen_subcommand_from ") + path.substr(at, end - at);
+        at = end + 1;
+      }
+      out += "complete -c cupel -n '" + condition + "' -a '" + list + "'\n";
+    }
+    return out;
+  }
+  std::string cases;
+  for (const auto& [path, list] : words)
+    cases += "    \"" + path + "\") words=\"" + list + "\" ;;\n";
+  const std::string body =
+      "_cupel() {\n"
+      "  local current=\"${COMP_WORDS[COMP_CWORD]}\" path=\"\" word words=\"\" i\n"
+      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+      "    word=\"${COMP_WORDS[i]}\"\n"
+      "    [[ \"$word\" == -* ]] && continue\n"
+      "    case \"${path:+$path }$word\" in\n" +
+      [&words] {
+        std::string known;
+        for (const auto& [path, list] : words) {
+          if (!path.empty()) known += (known.empty() ? "      \"" : "|\"") + path + "\"";
+        }
+        return known + ") path=\"${path:+$path }$word\" ;;\n";
+      }() +
+      "    esac\n"
+      "  done\n"
+      "  case \"$path\" in\n" +
+      cases +
+      "  esac\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "  [[ ${#COMPREPLY[@]} -eq 0 ]] && COMPREPLY=($(compgen -f -- \"$current\"))\n"
+      "}\n"
+      "complete -F _cupel cupel\n";
+  if (shell == "bash")
+    return "# Completion of cupel for bash: source <(cupel completion bash)\n" + body;
+  return "#compdef cupel\n# Completion of cupel for zsh: source <(cupel completion zsh)\nautoload "
+         "-U +X bashcompinit && bashcompinit\n" +
+         body;
+}
+
+}  // namespace cupel::cli

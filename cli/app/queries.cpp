@@ -1,0 +1,297 @@
+#include "cli/app/campaign_source.hpp"
+#include "cli/app/commands.hpp"
+#include "cli/app/connection.hpp"
+#include "cli/app/local_fleet.hpp"
+#include "cli/core/exit_codes.hpp"
+#include "cli/core/reports.hpp"
+#include "cli/core/results_view.hpp"
+#include "cli/core/table.hpp"
+#include "common/core/ids.hpp"
+#include "common/fs/files.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fnmatch.h>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace cupel::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// With --local a coordinator without workers is started, so that results of local runs can be
+/// read.
+int with_client(const Request& request, Console& console,
+                const std::function<int(httpclient::Client&, Interrupts&)>& body) {
+  Interrupts interrupts;
+  std::unique_ptr<LocalFleet> fleet;
+  Result<httpclient::Client> client = Error{};
+  if (request.local.enabled) {
+    auto started = LocalFleet::start(request.local, console, interrupts, false);
+    if (!started) return fail(console, started.error());
+    fleet = std::move(*started);
+    client = connect_to(fleet->base_url(), fleet->token_file().string(), interrupts.fd());
+  } else {
+    client = connect(request.globals, interrupts.fd());
+  }
+  if (!client) return fail(console, client.error());
+  const int code = body(*client, interrupts);
+  if (fleet) fleet->stop();
+  return code;
+}
+
+std::string dumped(const json& value) {
+  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+bool selected(const json& unit, const Request& request) {
+  if (!request.verdicts.empty() &&
+      std::ranges::find(request.verdicts, verdict_of(unit)) == request.verdicts.end())
+    return false;
+  if (request.repo_glob.empty()) return true;
+  return fnmatch(request.repo_glob.c_str(), text_of(unit, "repository").c_str(), 0) == 0 ||
+         fnmatch(request.repo_glob.c_str(), unit_name(unit).c_str(), 0) == 0;
+}
+
+/// Units whose name, repository or module is `subject`; else those whose name contains it.
+std::vector<const json*> matching(const std::vector<json>& results, const std::string& subject) {
+  std::vector<const json*> exact;
+  std::vector<const json*> partial;
+  for (const json& unit : results) {
+    if (unit_name(unit) == subject || text_of(unit, "repository") == subject ||
+        text_of(unit, "module") == subject || text_of(unit, "id") == subject) {
+      exact.push_back(&unit);
+    } else if (unit_name(unit).find(subject) != std::string::npos) {
+      partial.push_back(&unit);
+    }
+  }
+  return exact.empty() ? partial : exact;
+}
+
+Result<std::string> task_of_subject(httpclient::Client& client, const Request& request) {
+  if (TaskId::parse(request.subject)) return request.subject;
+  const auto data = fetch_report_data(client, request.campaign);
+  if (!data) return data.error();
+  const auto units = matching(data->results, request.subject);
+  if (units.size() != 1) {
+    std::string names;
+    for (const json* unit : units) names += (names.empty() ? "" : "\n  ") + unit_name(*unit);
+    return Error{
+        Errc::not_found, std::to_string(units.size()) + " units match \"" + request.subject + "\"",
+        capped_detail(names), units.empty() ? "'cupel results' lists them" : "name one of them"};
+  }
+  const std::string task = text_of(*units.front(), "task");
+  if (task.empty())
+    return Error{Errc::not_found,
+                 unit_name(*units.front()) + " was decided without a task, so there are no logs",
+                 "", ""};
+  return task;
+}
+
+Result<void> copy_log(httpclient::Client& client, const std::string& target, Console& console,
+                      std::uint64_t& offset) {
+  return client.download(target, offset, [&](std::string_view bytes) {
+    console.out(bytes);
+    offset += bytes.size();
+    return true;
+  });
+}
+
+int print_logs(const Request& request, httpclient::Client& client, Console& console) {
+  const auto task = task_of_subject(client, request);
+  if (!task) return fail(console, task.error());
+  const std::string target =
+      "/api/v1/tasks/" + *task + "/log?check=" + request.check + "&stream=" + request.stream;
+  std::uint64_t offset = 0;
+  while (true) {
+    if (const auto copied = copy_log(client, target, console, offset); !copied)
+      return fail(console, copied.error());
+    if (!request.follow) return kExitDone;
+    const auto state = client.get("/api/v1/tasks/" + *task);
+    if (!state) return fail(console, state.error());
+    const std::string word = text_of(*state, "state");
+    if (word != "queued" && word != "leased" && word != "blocked") {
+      const auto rest = copy_log(client, target, console, offset);
+      return rest ? kExitDone : fail(console, rest.error());
+    }
+    // The API has no wait for log bytes, so following asks again.
+    if (client.pause(1s)) return kExitInterrupted;
+  }
+}
+
+std::string worker_line_note(const json& worker) {
+  const std::string blocked = text_of(worker, "blocked");
+  return blocked.empty() ? "" : "blocked: " + blocked;
+}
+
+}  // namespace
+
+int run_check(const Request& request, Console& console) {
+  const auto parsed = load_campaign(request.file);
+  if (!parsed) return fail(console, parsed.error());
+  if (!*parsed) {
+    if (console.json()) {
+      json errors = json::array();
+      for (const text::Diagnostic& fault : parsed->diagnostics) {
+        errors.push_back({{"file", fault.file},
+                          {"line", fault.line},
+                          {"column", fault.column},
+                          {"code", error_tag(fault.code)},
+                          {"message", fault.message},
+                          {"hint", fault.hint}});
+      }
+      console.out(dumped({{"ok", false}, {"errors", std::move(errors)}}));
+    } else {
+      console.diagnostics(parsed->diagnostics);
+    }
+    return kExitUsage;
+  }
+  const campaign::Campaign& campaign = *parsed->campaign;
+  const std::string digest = campaign::digest_of(campaign).hex();
+  if (console.json()) {
+    console.out(dumped({{"ok", true},
+                        {"name", campaign.name},
+                        {"repositories", campaign.repositories.size()},
+                        {"digest", digest}}));
+  } else {
+    console.out(request.file + ": campaign " + campaign.name + " with " +
+                std::to_string(campaign.repositories.size()) +
+                " repositories is valid (sha256:" + digest + ")\n");
+  }
+  return kExitDone;
+}
+
+int run_plan(const Request& request, Console& console) {
+  auto parsed = load_campaign(request.file);
+  if (!parsed) return fail(console, parsed.error());
+  if (!*parsed) {
+    console.diagnostics(parsed->diagnostics);
+    return kExitUsage;
+  }
+  return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
+    if (const auto uploaded = upload_paths(*parsed->campaign, request.file, client, console);
+        !uploaded)
+      return fail(console, uploaded.error());
+    const auto plan = client.post("/api/v1/plans", campaign::to_canonical_json(*parsed->campaign));
+    if (!plan) return fail(console, plan.error());
+    if (!request.output.empty() && request.output != "-") {
+      if (const auto written = fs::write_file_durably(request.output, dumped(*plan), 0644);
+          !written)
+        return fail(console, written.error());
+    }
+    if (console.json() || request.output == "-") {
+      console.out(dumped(*plan));
+      return kExitDone;
+    }
+    const json& repositories = list_of(*plan, "repositories");
+    const json tasks = plan->contains("tasks") ? (*plan)["tasks"] : json::object();
+    console.out("Campaign  " + parsed->campaign->name + "\nSelected  " +
+                std::to_string(repositories.size()) + " repositories\nTasks     " +
+                text_of(tasks, "acquire") + " to acquire sources, then at least " +
+                text_of(tasks, "execute") + " to validate units\n");
+    if (request.repos) {
+      for (const json& repository : repositories)
+        console.out("  " + text_of(repository, "name") + "\n");
+    }
+    console.out("Plan " + text_of(*plan, "id") + " saved. Next: cupel run --plan " +
+                text_of(*plan, "id") + "\n");
+    return kExitDone;
+  });
+}
+
+int run_results(const Request& request, Console& console) {
+  return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
+    auto data = fetch_report_data(client, request.campaign);
+    if (!data) return fail(console, data.error());
+    std::erase_if(data->results, [&request](const json& unit) { return !selected(unit, request); });
+    if (request.output == "repos") {
+      for (const json* unit : in_reading_order(data->results))
+        console.out(text_of(*unit, "repository") + "\n");
+    } else if (request.globals.format == "ndjson") {
+      console.out(report_ndjson(*data));
+    } else if (request.globals.format == "json") {
+      console.out(report_json(*data));
+    } else {
+      console.out(results_table(data->results, {console.color(), console.out_columns()}));
+      console.out("\n" + results_summary(*data));
+    }
+    return kExitDone;
+  });
+}
+
+int run_logs(const Request& request, Console& console) {
+  return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
+    return print_logs(request, client, console);
+  });
+}
+
+int run_report(const Request& request, Console& console) {
+  const auto format = parse_report_format(request.report_format);
+  return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
+    const auto data = fetch_report_data(client, request.campaign);
+    if (!data) return fail(console, data.error());
+    const std::string text = write_report(*data, *format, request.bytes_max);
+    if (request.output.empty() || request.output == "-") {
+      console.out(text);
+      return kExitDone;
+    }
+    const auto written = fs::write_file_durably(request.output, text, 0644);
+    if (!written) return fail(console, written.error());
+    console.say("wrote " + request.output);
+    return kExitDone;
+  });
+}
+
+int run_cancel(const Request& request, Console& console) {
+  return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
+    const auto path = campaign_path(request.campaign);
+    if (!path) return fail(console, path.error());
+    const auto summary = client.post(*path + "/cancel", "");
+    if (!summary) return fail(console, summary.error());
+    console.out(console.json() ? dumped(*summary)
+                               : request.campaign + ": " + text_of(*summary, "state") + "\n");
+    return kExitDone;
+  });
+}
+
+int run_worker(const Request& request, Console& console) {
+  return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
+    if (request.verb != Verb::worker_ls) {
+      const std::string action = request.verb == Verb::worker_drain ? "drain" : "undrain";
+      if (!WorkerId::parse(request.subject)) {
+        return fail(console, Error{Errc::usage, "\"" + request.subject + "\" is not a worker's id",
+                                   "", "'cupel worker ls' shows them"});
+      }
+      const auto worker = client.post("/api/v1/workers/" + request.subject + "/" + action, "");
+      if (!worker) return fail(console, worker.error());
+      console.out(console.json() ? dumped(*worker)
+                                 : request.subject + ": " + text_of(*worker, "state") + "\n");
+      return kExitDone;
+    }
+    const auto answer = client.get("/api/v1/workers");
+    if (!answer) return fail(console, answer.error());
+    if (console.json()) {
+      console.out(dumped(*answer));
+      return kExitDone;
+    }
+    Table table{{"WORKER", "NAME", "STATE", "SLOTS", "RUNNING", "ENGINE", "VERSION", "HOST",
+                 "LAST SEEN", "NOTE"},
+                {},
+                {false, false, false, true, true}};
+    for (const json& worker : list_of(*answer, "workers")) {
+      table.rows.push_back({text_of(worker, "id"), text_of(worker, "name"),
+                            text_of(worker, "state"), text_of(worker, "slots"),
+                            text_of(worker, "running"), text_of(worker, "engine"),
+                            text_of(worker, "version"), text_of(worker, "host"),
+                            text_of(worker, "last_seen"), worker_line_note(worker)});
+    }
+    console.out(render(table, console.out_columns()));
+    return kExitDone;
+  });
+}
+
+}  // namespace cupel::cli

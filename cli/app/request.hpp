@@ -1,0 +1,107 @@
+/// What the command line asks for, as values. options.cpp fills it; nothing else knows CLI11.
+#pragma once
+
+#include "cli/image/commands.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cupel::cli {
+
+enum class Verb : unsigned char {
+  none,
+  init,
+  check,
+  plan,
+  run,
+  watch,
+  results,
+  logs,
+  report,
+  cancel,
+  doctor,
+  key_generate,
+  key_show,
+  key_trust,
+  key_revoke,
+  worker_ls,
+  worker_drain,
+  worker_undrain,
+  image,
+  version,
+  completion,
+  config_schema,
+  config_show,
+  config_check,
+  help,
+};
+
+struct Globals {
+  std::string server;
+  std::string token_file;
+  std::string format = "text";  ///< text | json | ndjson
+  bool quiet = false;
+  bool no_color = false;
+  std::string progress = "auto";  ///< auto | plain | none
+  std::string timeout;            ///< A duration; empty = none.
+
+  [[nodiscard]] bool json() const { return format == "json" || format == "ndjson"; }
+};
+
+struct LocalOptions {
+  bool enabled = false;
+  std::uint32_t workers = 1;
+  std::uint32_t slots = 0;  ///< 0: the worker's own default.
+  std::string engine_socket;
+  std::string data_dir;  ///< Of the first worker; further ones get -2, -3, ...
+  std::string worker_config;
+  std::string coordinator_config;
+};
+
+struct Request {
+  Verb verb = Verb::none;
+  Globals globals;
+  LocalOptions local;
+  std::string file = "campaign.yaml";
+  std::string plan;      ///< run --plan
+  std::string campaign;  ///< c-..., of most verbs
+  std::string
+      subject;  ///< logs: unit or task; worker: id; completion: shell; help: topic; doctor: part
+  bool detach = false;
+  bool exit_zero = false;
+  bool repos = false;  ///< plan --repos
+  bool dry_run = false;
+  std::string report_dir;
+  std::string output;  ///< -o; "-" = standard output
+  std::string report_format = "markdown";
+  std::size_t bytes_max = 60'000;
+  std::vector<std::string> verdicts;
+  std::string repo_glob;
+  std::string check = "test";
+  std::string stream = "stdout";
+  bool follow = false;
+  std::string directory = ".";  ///< init
+  std::string key_file;
+  std::string trust_file;
+  std::string name;  ///< key trust: of the worker
+  std::string key;   ///< key trust: Z85 or a file
+  std::vector<std::string> labels;
+  ImageRequest image;
+};
+
+/// Either a request, or an exit code with everything printed (help, usage error).
+struct ParsedLine {
+  std::optional<Request> request;
+  int exit_code = 0;
+};
+[[nodiscard]] ParsedLine parse_line(int argc, const char* const* argv);
+
+/// Script for a shell. Errors are impossible: the parser accepts bash, zsh and fish only.
+[[nodiscard]] std::string completion_script(const std::string& shell);
+
+}  // namespace cupel::cli

@@ -1,0 +1,50 @@
+#include "cli/core/gate.hpp"
+
+#include "cli/core/exit_codes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace cupel::cli {
+
+GateAnswer judge_gate(const ReportData& data) {
+  std::vector<std::string> fail_on = {"failing"};
+  double ratio_max = 1;
+  if (data.document.is_object() && data.document.contains("gate")) {
+    const json& gate = data.document["gate"];
+    if (gate.is_object() && gate.contains("fail_on")) {
+      fail_on.clear();
+      for (const json& verdict : list_of(gate, "fail_on")) {
+        if (verdict.is_string()) fail_on.push_back(verdict.get<std::string>());
+      }
+    }
+    ratio_max = number_of(gate, "max_inconclusive_ratio", 1);
+  }
+  std::string failed;
+  std::size_t open = 0;
+  std::size_t inconclusive = 0;
+  for (const auto& [verdict, count] : count_verdicts(data.results)) {
+    if (verdict == "open") open = count;
+    if (verdict == "inconclusive") inconclusive = count;
+    if (std::ranges::find(fail_on, verdict) == fail_on.end()) continue;
+    failed += (failed.empty() ? "" : ", ") + std::to_string(count) + " " + verdict;
+  }
+  if (!failed.empty()) return {kExitGate, "gate failed: " + failed};
+  if (text_of(data.campaign, "state") == "cancelled")
+    return {kExitFailed, "the campaign was cancelled"};
+  if (open > 0) return {kExitFailed, std::to_string(open) + " units have no verdict yet"};
+  const double ratio = data.results.empty() ? 0
+                                            : static_cast<double>(inconclusive) /
+                                                  static_cast<double>(data.results.size());
+  if (ratio > ratio_max) {
+    std::array<char, 96> text{};
+    std::snprintf(text.data(), text.size(),
+                  "%.1f %% of the units are inconclusive, the gate allows %.1f %%", ratio * 100,
+                  ratio_max * 100);
+    return {kExitInconclusive, text.data()};
+  }
+  return {kExitDone, "gate passed"};
+}
+
+}  // namespace cupel::cli

@@ -1,0 +1,43 @@
+/// The progress of a campaign, from its events. Pure: it is told the time.
+#pragma once
+
+#include "cli/core/report_data.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cupel::cli {
+
+class Progress {
+ public:
+  /// `event`: the data of one event of the API. Returns the line to print where progress is lines:
+  /// one for each finished unit.
+  std::optional<std::string> take(const json& event);
+
+  /// Lines of the status block, each at most `columns` wide.
+  [[nodiscard]] std::vector<std::string> block(std::size_t columns, double elapsed_seconds) const;
+  [[nodiscard]] bool finished() const { return finished_; }
+  [[nodiscard]] std::size_t units_finished() const { return units_finished_; }
+  /// From the campaign's summary, before the first event.
+  void start(std::string title, std::size_t repositories);
+
+ private:
+  std::string title_;
+  std::size_t repositories_ = 0;
+  std::size_t repositories_acquired_ = 0;
+  std::size_t units_found_ = 0;
+  std::size_t units_finished_ = 0;
+  std::size_t retried_ = 0;
+  std::map<std::string, std::size_t> verdicts_;
+  std::map<std::string, bool> live_tasks_;
+  std::string last_;
+  bool finished_ = false;
+};
+
+/// "████░░░░" of `columns` characters.
+[[nodiscard]] std::string bar(std::size_t done, std::size_t total, std::size_t columns);
+
+}  // namespace cupel::cli

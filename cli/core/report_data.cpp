@@ -1,0 +1,157 @@
+#include "cli/core/report_data.hpp"
+
+#include "common/text/utf8.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace cupel::cli {
+namespace {
+
+const json& member(const json& object, std::string_view key) {
+  static const json kNull;
+  if (!object.is_object()) return kNull;
+  const auto found = object.find(std::string(key));
+  return found == object.end() ? kNull : *found;
+}
+
+int reading_rank(const std::string& verdict) {
+  constexpr std::array<std::string_view, 7> kOrder = {
+      "regressed", "failing", "changed_failure", "inconclusive", "refused", "cancelled", "open"};
+  const auto found = std::ranges::find(kOrder, verdict);
+  return static_cast<int>(found - kOrder.begin());
+}
+
+}  // namespace
+
+std::string text_of(const json& object, std::string_view key) {
+  const json& value = member(object, key);
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_number() ? value.dump() : "";
+}
+
+double number_of(const json& object, std::string_view key, double fallback) {
+  const json& value = member(object, key);
+  return value.is_number() ? value.get<double>() : fallback;
+}
+
+bool flag_of(const json& object, std::string_view key) {
+  const json& value = member(object, key);
+  return value.is_boolean() && value.get<bool>();
+}
+
+const json& list_of(const json& object, std::string_view key) {
+  static const json kEmpty = json::array();
+  const json& value = member(object, key);
+  return value.is_array() ? value : kEmpty;
+}
+
+std::string unit_name(const json& unit) {
+  const std::string dir = text_of(unit, "dir");
+  std::string name = text_of(unit, "repository");
+  if (name.empty()) name = text_of(unit, "module");
+  return dir.empty() || dir == "." ? name : name + "/" + dir;
+}
+
+std::string verdict_of(const json& unit) {
+  const std::string verdict = text_of(unit, "verdict");
+  return verdict.empty() ? "open" : verdict;
+}
+
+std::vector<std::pair<std::string, std::size_t>> count_verdicts(const std::vector<json>& results) {
+  std::map<std::string, std::size_t> counts;
+  for (const json& unit : results) ++counts[verdict_of(unit)];
+  std::vector<std::pair<std::string, std::size_t>> ordered;
+  for (std::size_t i = 0; i < count_of<Verdict>(); ++i) {
+    const auto found = counts.find(std::string(name(static_cast<Verdict>(i))));
+    if (found == counts.end()) continue;
+    ordered.emplace_back(*found);
+    counts.erase(found);
+  }
+  // What is left: open ones, and words of a newer coordinator.
+  ordered.insert(ordered.end(), counts.begin(), counts.end());
+  return ordered;
+}
+
+std::string sum_line(const std::vector<json>& results) {
+  std::string out = std::to_string(results.size()) + (results.size() == 1 ? " unit" : " units");
+  std::string_view separator = " = ";
+  for (const auto& [verdict, count] : count_verdicts(results)) {
+    out += std::string(separator) + std::to_string(count) + " " + verdict;
+    separator = " + ";
+  }
+  return out;
+}
+
+std::vector<Group> group_failures(const std::vector<json>& results) {
+  struct Found {
+    std::string kind;
+    std::string message;
+    std::set<std::string> units;
+  };
+  std::map<std::string, Found> groups;
+  for (const json& unit : results) {
+    const std::string verdict = verdict_of(unit);
+    if (verdict != "failing" && verdict != "inconclusive" && verdict != "regressed") continue;
+    bool grouped = false;
+    for (const json& finding : list_of(unit, "findings")) {
+      const auto kind = parse_name<FindingKind>(text_of(finding, "kind"));
+      const std::string signature = text_of(finding, "signature");
+      if (!kind || !is_conclusive(*kind) || signature.empty()) continue;
+      Found& group = groups[signature];
+      if (group.units.empty()) {
+        group.kind = text_of(finding, "kind");
+        group.message = first_line(text_of(finding, "message"), 200);
+      }
+      group.units.insert(unit_name(unit));
+      grouped = true;
+    }
+    if (grouped) continue;
+    // Without a finding the reason is what units have in common.
+    const std::string reason = text_of(unit, "reason");
+    Found& group = groups["reason:" + reason];
+    if (group.units.empty()) {
+      group.kind = reason;
+      group.message = first_line(text_of(unit, "message"), 200);
+    }
+    group.units.insert(unit_name(unit));
+  }
+  std::vector<Group> ordered;
+  for (auto& [signature, found] : groups) {
+    ordered.push_back(
+        {"", found.kind, found.message, signature, {found.units.begin(), found.units.end()}});
+  }
+  std::ranges::sort(ordered, [](const Group& a, const Group& b) {
+    return std::tuple(b.units.size(), a.signature) < std::tuple(a.units.size(), b.signature);
+  });
+  for (std::size_t i = 0; i < ordered.size(); ++i) ordered[i].id = "G" + std::to_string(i + 1);
+  return ordered;
+}
+
+std::vector<const json*> in_reading_order(const std::vector<json>& results) {
+  std::vector<std::tuple<int, std::string, const json*>> keyed;
+  keyed.reserve(results.size());
+  for (const json& unit : results)
+    keyed.emplace_back(reading_rank(verdict_of(unit)), unit_name(unit), &unit);
+  std::ranges::sort(keyed, [](const auto& a, const auto& b) {
+    return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
+  });
+  std::vector<const json*> ordered;
+  ordered.reserve(keyed.size());
+  for (const auto& entry : keyed) ordered.push_back(std::get<2>(entry));
+  return ordered;
+}
+
+std::string first_line(std::string_view text, std::size_t columns) {
+  const std::size_t begin = text.find_first_not_of("\r\n \t");
+  if (begin == std::string_view::npos) return "";
+  text.remove_prefix(begin);
+  std::string line = text::printable(text.substr(0, text.find('\n')));
+  std::ranges::replace(line, '\t', ' ');
+  return text::shortened(line, columns);
+}
+
+}  // namespace cupel::cli

@@ -1,0 +1,80 @@
+#include "cli/core/reports.hpp"
+#include "common/core/version.hpp"
+
+namespace cupel::cli {
+namespace {
+
+json totals_of(const ReportData& data) {
+  json verdicts = json::object();
+  for (const auto& [verdict, count] : count_verdicts(data.results)) verdicts[verdict] = count;
+  return {{"units", data.results.size()}, {"verdicts", std::move(verdicts)}};
+}
+
+json groups_of(const ReportData& data) {
+  json groups = json::array();
+  for (const Group& group : group_failures(data.results)) {
+    groups.push_back({{"id", group.id},
+                      {"kind", group.kind},
+                      {"message", group.message},
+                      {"signature", group.signature},
+                      {"units", group.units}});
+  }
+  return groups;
+}
+
+std::string dumped(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::optional<ReportFormat> parse_report_format(std::string_view word) {
+  if (word == "json") return ReportFormat::json;
+  if (word == "ndjson") return ReportFormat::ndjson;
+  if (word == "markdown") return ReportFormat::markdown;
+  if (word == "junit") return ReportFormat::junit;
+  return std::nullopt;
+}
+
+std::string report_json(const ReportData& data) {
+  json results = json::array();
+  for (const json* unit : in_reading_order(data.results)) results.push_back(*unit);
+  const json report = {{"v", 1},
+                       {"cupel", std::string(kVersion)},
+                       {"campaign", data.campaign},
+                       {"digest", text_of(data.campaign, "digest")},
+                       {"totals", totals_of(data)},
+                       {"groups", groups_of(data)},
+                       {"results", std::move(results)}};
+  return dumped(report, 1) + "\n";
+}
+
+std::string report_ndjson(const ReportData& data) {
+  std::string out = dumped({{"v", 1},
+                            {"type", "campaign"},
+                            {"campaign", data.campaign},
+                            {"totals", totals_of(data)}},
+                           -1) +
+                    "\n";
+  for (const json* unit : in_reading_order(data.results)) {
+    out += dumped({{"v", 1},
+                   {"type", "unit"},
+                   {"campaign", text_of(data.campaign, "id")},
+                   {"unit", *unit}},
+                  -1) +
+           "\n";
+  }
+  return out;
+}
+
+std::string write_report(const ReportData& data, ReportFormat format, std::size_t bytes_max) {
+  switch (format) {
+    case ReportFormat::json: return report_json(data);
+    case ReportFormat::ndjson: return report_ndjson(data);
+    case ReportFormat::markdown: return report_markdown(data, bytes_max);
+    case ReportFormat::junit: return report_junit(data);
+  }
+  return "";
+}
+
+}  // namespace cupel::cli

@@ -1,0 +1,97 @@
+#include "cli/core/results_view.hpp"
+
+#include "cli/core/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace cupel::cli {
+namespace {
+
+constexpr std::size_t kGroupsShown = 5;
+
+std::string seconds_text(const json& unit) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", number_of(unit, "seconds"));
+  return text.data();
+}
+
+std::string_view color_of(const std::string& verdict) {
+  if (verdict == "passing" || verdict == "compatible" || verdict == "fixed") return "\x1B[32m";
+  if (verdict == "failing" || verdict == "regressed" || verdict == "changed_failure")
+    return "\x1B[31m";
+  if (verdict == "inconclusive" || verdict == "refused" || verdict == "flaky") return "\x1B[33m";
+  return "";
+}
+
+}  // namespace
+
+std::string colored(const std::string& verdict, bool color) {
+  const std::string_view code = color ? color_of(verdict) : "";
+  return code.empty() ? verdict : std::string(code) + verdict + "\x1B[0m";
+}
+
+std::string headline(const json& unit, std::size_t columns) {
+  const std::string message = first_line(text_of(unit, "message"), columns);
+  if (!message.empty() || verdict_of(unit) == "passing") return message;
+  for (const json& finding : list_of(unit, "findings")) {
+    const auto kind = parse_name<FindingKind>(text_of(finding, "kind"));
+    if (!kind || !is_conclusive(*kind)) continue;
+    const std::string subject =
+        text_of(finding, "test").empty() ? text_of(finding, "package") : text_of(finding, "test");
+    return first_line(text_of(finding, "kind") + (subject.empty() ? "" : " " + subject) + ": " +
+                          text_of(finding, "message"),
+                      columns);
+  }
+  return "";
+}
+
+std::string results_table(const std::vector<json>& results, const ViewStyle& style) {
+  Table table{
+      {"UNIT", "VERDICT", "REASON", "SECONDS", "MESSAGE"}, {}, {false, false, false, true, false}};
+  for (const json* unit : in_reading_order(results)) {
+    const std::string reason = text_of(*unit, "reason");
+    table.rows.push_back({first_line(unit_name(*unit), 80), verdict_of(*unit),
+                          reason == "none" ? "" : reason, seconds_text(*unit),
+                          headline(*unit, 400)});
+  }
+  const std::string plain = render(table, style.columns);
+  if (!style.color) return plain;
+  // Colours are put in afterwards, so that they count for no width.
+  std::string out;
+  std::size_t row = 0;
+  const auto ordered = in_reading_order(results);
+  for (std::size_t at = 0; at < plain.size(); ++row) {
+    const std::size_t end = plain.find('\n', at);
+    std::string line = plain.substr(at, end - at);
+    if (row > 0) {
+      const std::string verdict = verdict_of(*ordered[row - 1]);
+      const std::size_t place =
+          line.find("  " + verdict,
+                    std::min(line.size(), first_line(unit_name(*ordered[row - 1]), 80).size()));
+      if (place != std::string::npos)
+        line.replace(place + 2, verdict.size(), colored(verdict, true));
+    }
+    out += line + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string results_summary(const ReportData& data) {
+  std::string out = sum_line(data.results) + "\n";
+  const std::vector<Group> groups = group_failures(data.results);
+  for (std::size_t i = 0; i < groups.size() && i < kGroupsShown; ++i) {
+    const Group& group = groups[i];
+    out += "  " + group.id + "  " + std::to_string(group.units.size()) +
+           (group.units.size() == 1 ? " unit  " : " units  ") + group.kind + ": " +
+           first_line(group.message, 100) + "\n";
+  }
+  if (groups.size() > kGroupsShown) {
+    out += "  and " + std::to_string(groups.size() - kGroupsShown) + " more groups of failures\n";
+  }
+  return out;
+}
+
+}  // namespace cupel::cli
