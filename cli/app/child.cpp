@@ -2,6 +2,10 @@
 
 #include "common/text/utf8.hpp"
 
+extern "C" {
+#include <sys/pidfd.h>  // glibc 2.36 declares it without C linkage
+}
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -10,7 +14,6 @@
 #include <fcntl.h>
 #include <fstream>
 #include <poll.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
