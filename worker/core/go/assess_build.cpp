@@ -36,10 +36,9 @@ std::string package_of(const Surroundings& around, const TextProblem& problem) {
     }
   }
   const std::string_view said = problem.file.empty() ? line : split_position(line).rest;
-  for (const ListedPackage& listed : list.packages) {
-    if (!listed.error.empty() && !said.empty() && contains(listed.error, said)) {
-      return listed.import_path;
-    }
+  for (const std::size_t at : list.broken) {
+    const ListedPackage& listed = list.packages[at];
+    if (!said.empty() && contains(listed.error, said)) return listed.import_path;
   }
   return {};
 }

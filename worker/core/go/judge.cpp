@@ -98,38 +98,45 @@ class Merger {
  public:
   /// `by_text`: the same words about another package are the same problem as well.
   void add(Finding finding, bool by_text) {
-    if (absorbed(finding, by_text)) return;
+    if (kept_.size() > kFindingsPerResultMax) return;  // One over: it will be seen to be cut.
+    if (keys_.contains(finding.key) || absorbed(finding, by_text)) return;
     keys_.insert(finding.key);
+    if (finding.kind == FindingKind::vet) vet_.insert(vet_place(finding));
+    if (says_why_broken(finding.kind) && broken_.size() < kBrokenTextsMax) {
+      broken_.push_back(finding.message);
+    }
     kept_.push_back(std::move(finding));
   }
 
-  [[nodiscard]] bool has(const std::string& key) const { return keys_.contains(key); }
   std::vector<Finding> finish() { return std::move(kept_); }
 
  private:
+  static constexpr std::size_t kBrokenTextsMax = 500;
+
+  static bool says_why_broken(FindingKind kind) {
+    return is_build_family(kind) || kind == FindingKind::environment ||
+           kind == FindingKind::resource_limit;
+  }
+  static std::string vet_place(const Finding& finding) {
+    return finding.package + '\n' + finding.file + '\n' + go::normalise(finding.message);
+  }
+
   [[nodiscard]] bool absorbed(const Finding& finding, bool by_text) const {
-    if (keys_.contains(finding.key)) return true;
+    // Inside go test vet doesn't name its analyzer (rule B3).
     if (finding.kind == FindingKind::vet && finding.analyzer.empty()) {
-      // Inside go test vet doesn't name its analyzer (rule B3).
-      const std::string text = go::normalise(finding.message);
-      return std::ranges::any_of(kept_, [&](const Finding& other) {
-        return other.kind == FindingKind::vet && other.package == finding.package &&
-               other.file == finding.file && go::normalise(other.message) == text;
-      });
+      return vet_.contains(vet_place(finding));
     }
-    if (!by_text || !is_build_family(finding.kind)) return false;
     // The package of a load error is not always said; go test has told it then.
-    const go::Position position = go::split_position(first_line(finding.message));
-    if (position.rest.empty()) return false;
-    return std::ranges::any_of(kept_, [&](const Finding& other) {
-      const bool known = is_build_family(other.kind) || other.kind == FindingKind::environment ||
-                         other.kind == FindingKind::resource_limit;
-      return known && (finding.package.empty() || finding.kind == FindingKind::setup_failure) &&
-             other.message.find(position.rest) != std::string::npos;
+    if (!by_text || finding.kind != FindingKind::setup_failure) return false;
+    const std::string_view said = go::split_position(first_line(finding.message)).rest;
+    return !said.empty() && std::ranges::any_of(broken_, [&](const std::string& message) {
+      return message.find(said) != std::string::npos;
     });
   }
 
   std::set<std::string> keys_;
+  std::set<std::string> vet_;
+  std::vector<std::string> broken_;
   std::vector<Finding> kept_;
 };
 

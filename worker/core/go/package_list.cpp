@@ -12,6 +12,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kPackagesMax = 100'000;
+constexpr std::size_t kBrokenMax = 1000;
 constexpr std::size_t kErrorBytes = 1024;
 constexpr int kDepthMax = 32;
 
@@ -118,10 +119,8 @@ const ListedPackage* PackageList::find(std::string_view import_path) const {
 
 const ListedPackage* PackageList::in_dir(std::string_view dir) const {
   while (dir.ends_with('/')) dir.remove_suffix(1);
-  const auto found = std::ranges::find_if(packages, [&](const ListedPackage& package) {
-    return !package.standard && package.dir == dir;
-  });
-  return found == packages.end() ? nullptr : &*found;
+  const auto found = dir_index.find(std::string(dir));
+  return found == dir_index.end() ? nullptr : &packages[found->second];
 }
 
 const ListedPackage* PackageList::owner_of(std::string_view file) const {
@@ -145,9 +144,11 @@ PackageList read_package_list(std::string_view bytes, std::string_view unit_dir)
     if (json.is_discarded()) return list;
     ListedPackage package = package_from(json, unit_dir);
     if (package.import_path.empty()) return list;
-    if (list.index.try_emplace(package.import_path, list.packages.size()).second) {
-      list.packages.push_back(std::move(package));
-    }
+    const std::size_t at = list.packages.size();
+    if (!list.index.try_emplace(package.import_path, at).second) continue;
+    if (!package.standard && !package.dir.empty()) list.dir_index.try_emplace(package.dir, at);
+    if (!package.error.empty() && list.broken.size() < kBrokenMax) list.broken.push_back(at);
+    list.packages.push_back(std::move(package));
   }
   list.complete = trim(rest).empty();
   return list;

@@ -28,10 +28,11 @@ struct ListedPackage {
 
 struct PackageList {
   std::vector<ListedPackage> packages;
-  std::unordered_map<std::string, std::size_t> index;      ///< By import path.
-  std::unordered_map<std::string, std::size_t> dir_index;  ///< By directory, of what is not standard.
-  std::vector<std::size_t> broken;                         ///< Those with an error, the first 1,000.
-  bool complete = false;  ///< Every object was read and the text ended where it should.
+  std::unordered_map<std::string, std::size_t> index;  ///< By import path.
+  std::unordered_map<std::string, std::size_t>
+      dir_index;                    ///< By directory, of what is not standard.
+  std::vector<std::size_t> broken;  ///< Those with an error, the first 1,000.
+  bool complete = false;            ///< Every object was read and the text ended where it should.
 
   [[nodiscard]] const ListedPackage* find(std::string_view import_path) const;
   /// The package of the unit whose directory holds the file (a path below the unit).

@@ -97,7 +97,8 @@ void TestStreamReader::line(std::string_view text) {
 
 void TestStreamReader::build_event(TestEvent event) {
   if (event.action != "build-output" && event.action != "build-fail") return;
-  const auto [found, added] = stream_.build_index.try_emplace(event.import_path, stream_.builds.size());
+  const auto [found, added] =
+      stream_.build_index.try_emplace(event.import_path, stream_.builds.size());
   if (added) {
     if (stream_.builds.size() >= kBuildsMax) {
       stream_.build_index.erase(found);

@@ -100,8 +100,15 @@ VetOutput read_vet_output(std::string_view out, std::string_view err, bool json)
   reader.stream(out);
   reader.stream(err);
   VetOutput output = reader.finish();
-  // Findings of plain vet are findings as well.
   auto& problems = output.text.problems;
+  if (json) {  // Findings come as objects only: a line with a position is a load error.
+    for (TextProblem& problem : problems) {
+      if (problem.kind != TextProblem::Kind::vet) continue;
+      problem.kind = TextProblem::Kind::load;
+      problem.package.clear();
+    }
+    return output;
+  }
   for (const TextProblem& problem : problems) {
     if (problem.kind != TextProblem::Kind::vet) continue;
     const Position position = split_position(problem.message);
