@@ -181,15 +181,16 @@ def run_campaign(options, scratch, name, settings, cases):
     reports = scratch / f"{name}-report"
     environment = dict(os.environ)
     environment.update({
-        "XDG_STATE_HOME": str(scratch / f"{name}-state"),
+        # One state for all campaigns of this run: they share the seeds of the build caches.
+        "XDG_STATE_HOME": str(scratch / "state"),
         "CUPEL_WORKER_ALLOW_LOCAL_SOURCES": "true",
-        "CUPEL_WORKER_SLOTS": str(options.slots),
         "NO_COLOR": "1",
     })
     proxy = options.directory / "_proxy"
     if proxy.is_dir():
         environment["CUPEL_WORKER_FIXTURE_PROXY"] = str(proxy)
-    command = [options.cupel, "run", "--local", "-f", str(campaign), "--exit-zero", "--report-dir", str(reports)]
+    command = [options.cupel, "run", "--local", "-f", str(campaign), "--exit-zero", "--report-dir", str(reports),
+               "--slots", str(options.slots)]
     log = scratch / f"{name}.log"
     with open(log, "wb") as out:
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=out,
