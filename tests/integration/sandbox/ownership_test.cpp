@@ -1,15 +1,11 @@
 // Who may remove what, what is found again, and what a probe notices.
+#include "tests/integration/sandbox/engine_between.hpp"
 #include "tests/integration/sandbox/sandbox.hpp"
 #include "worker/core/engine/wrapper_protocol.hpp"
 #include "worker/run/build_cache.hpp"
 #include "worker/run/mount_probe.hpp"
 #include "worker/run/reaper.hpp"
 
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <gmock/gmock.h>
 
 #include <array>
@@ -157,33 +153,90 @@ TEST_F(OwnershipTest, TheProbeFindsDirectoriesThatAreShared) {
   for (const std::string& root : request.roots) EXPECT_TRUE(std::filesystem::is_empty(root));
 }
 
-/// An engine that sees another directory than we do, as one in a virtual machine may.
-class ElsewhereRuns final : public worker::RunPort {
- public:
-  ElsewhereRuns(RunPort& real, std::string empty) : real_(real), empty_(std::move(empty)) {}
-  asio::awaitable<RunReport> run(RunRequest request, std::shared_ptr<worker::CancelToken> cancel,
-                                 worker::OutputSink sink) override {
-    const std::string meant = std::exchange(request.mounts.modcache, empty_);
-    RunReport report = co_await real_.run(std::move(request), std::move(cancel), std::move(sink));
-    (void)meant;
-    co_return report;
-  }
-
- private:
-  RunPort& real_;
-  std::string empty_;
+/// A client, an executor and what stands between them and the engine.
+struct OddEngine {
+  OddEngine(asio::io_context& io, asio::thread_pool& files, const std::string& real,
+            const std::string& path, EngineBetween::Rules rules,
+            const worker::ExecutorOptions& options, docker::EngineBudgets budgets = {})
+      : between(io, path, real, std::move(rules)),
+        client(io.get_executor(), {.socket_path = path, .budgets = budgets}),
+        executor(io.get_executor(), client, files, options) {}
+  EngineBetween between;
+  docker::Client client;
+  worker::RunExecutor executor;
 };
 
-TEST_F(OwnershipTest, TheProbeNamesADirectoryThatTheEngineDoesNotHave) {
-  const std::string gone = scratch.path() + "/not-there";
-  ElsewhereRuns elsewhere(*executor, gone);
+TEST_F(OwnershipTest, TheProbeNamesADirectoryThatTheEngineSeesElsewhere) {
   worker::ProbeRequest request{.image = image, .socket_path = "/run/engine.sock"};
   for (int i = 0; i < 3; ++i) request.roots.push_back(scratch.open_dir("root"));
+  // The engine's own directory of the same name exists and is empty, as on an engine in a virtual
+  // machine; only the probe's directory inside it is missing or another one.
+  const std::string elsewhere = scratch.open_dir("else");
+  OddEngine odd(io, files, engine->options().socket_path, scratch.path() + "/odd.sock",
+                {.from = request.roots[2], .to = elsewhere}, options());
 
-  const auto probed = await(io, worker::probe_mounts(elsewhere, request));
+  const auto probed = await(io, worker::probe_mounts(odd.executor, request));
 
   ASSERT_FALSE(probed);
-  EXPECT_NE(probed.error().code, Errc::bug);
+  EXPECT_EQ(probed.error().code, Errc::mount_probe_failed);
+  EXPECT_THAT(probed.error().what, HasSubstr("/run/engine.sock"));
+}
+
+TEST_F(OwnershipTest, ARunWhoseMountIsElsewhereIsAnErrorThatNamesTheMountAndTheSocket) {
+  const std::string elsewhere = scratch.open_dir("modcache");
+  const std::string path = scratch.path() + "/odd.sock";
+  OddEngine odd(io, files, engine->options().socket_path, path,
+                {.from = mounts.modcache, .to = elsewhere}, options());
+
+  const RunReport report = await(io, odd.executor.run(shell("touch /gocache/ran"), nullptr, {}));
+
+  ASSERT_TRUE(report.error);
+  EXPECT_EQ(report.error->code, Errc::mount_probe_failed);
+  EXPECT_THAT(report.error->what, HasSubstr("/modcache"));
+  EXPECT_THAT(report.error->what, HasSubstr(path));
+  EXPECT_FALSE(std::filesystem::exists(mounts.gocache + "/ran"));
+}
+
+TEST_F(OwnershipTest, ASourceThatIsNotTheHostsIsNoticedByItsManifest) {
+  const std::string elsewhere = scratch.open_dir("src");
+  write_file(elsewhere + "/go.mod", "module example.com/other\n");
+  OddEngine odd(io, files, engine->options().socket_path, scratch.path() + "/odd.sock",
+                {.from = mounts.source, .to = elsewhere}, options());
+
+  const RunReport report = await(io, odd.executor.run(shell("true"), nullptr, {}));
+
+  ASSERT_TRUE(report.error);
+  EXPECT_EQ(report.error->code, Errc::mount_probe_failed);
+  EXPECT_THAT(report.error->what, HasSubstr("/src/go.mod"));
+}
+
+TEST_F(OwnershipTest, ACreateWhoseAnswerWasLostIsFoundByItsLabelAndRemoved) {
+  docker::EngineBudgets budgets;
+  budgets.create = 1500ms;
+  OddEngine odd(io, files, engine->options().socket_path, scratch.path() + "/odd.sock",
+                {.swallow = "POST /v1.41/containers/create"}, options(), budgets);
+
+  const RunReport report = await(io, odd.executor.run(shell("true"), nullptr, {}));
+
+  ASSERT_TRUE(report.error);
+  EXPECT_EQ(report.error->code, Errc::engine_timeout);
+  EXPECT_FALSE(report.started);
+  EXPECT_TRUE(our_containers().empty());
+}
+
+TEST_F(OwnershipTest, ARemovalThatFailsIsParkedForTheReaper) {
+  docker::EngineBudgets budgets;
+  budgets.remove = 300ms;
+  OddEngine odd(io, files, engine->options().socket_path, scratch.path() + "/odd.sock",
+                {.swallow = "DELETE "}, options(), budgets);
+
+  const RunReport report = await(io, odd.executor.run(shell("echo fine"), nullptr, {}));
+
+  EXPECT_FALSE(report.error);
+  EXPECT_EQ(report.out.bytes, "fine\n");
+  EXPECT_EQ(odd.executor.parked_count(), 1U);
+  EXPECT_TRUE(odd.executor.live_runs().empty());
+  EXPECT_FALSE(report.notes.empty());
 }
 
 TEST_F(OwnershipTest, WhatAContainerMadeReadOnlyCanBeEmptied) {

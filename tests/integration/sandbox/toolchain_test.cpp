@@ -1,0 +1,137 @@
+// Runs of a real Go toolchain image. Where no image with the label cupel.image.go is present there
+// is nothing to test, and the cases say so.
+#include "tests/integration/sandbox/sandbox.hpp"
+#include "worker/run/build_cache.hpp"
+#include "worker/run/reaper.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+namespace cupel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using worker::EndedBy;
+using worker::RunReport;
+using worker::RunRequest;
+
+class ToolchainTest : public SandboxTest {
+ protected:
+  /// The newest image with the wished C compiler; empty when there is none.
+  std::string toolchain(const std::string& with_compiler) {
+    std::vector<std::string> labels{"cupel.image.go", "cupel.image.cc=" + with_compiler};
+    const auto images = await(io, engine->image_list(std::move(labels)));
+    EXPECT_TRUE(images) << images.error().text();
+    if (!images || images->empty()) {
+      std::cout << "no toolchain image with cupel.image.cc=" << with_compiler << " here\n";
+      return {};
+    }
+    return std::ranges::max_element(
+               *images, {},
+               [](const docker::ImageFacts& one) { return one.labels.at("cupel.image.go"); })
+        ->id;
+  }
+
+  RunRequest go(const std::string& toolchain_image, std::vector<std::string> command) {
+    RunRequest request = shell("");
+    request.image = toolchain_image;
+    request.command = std::move(command);
+    request.limits = RunLimits{};
+    request.limit = 300s;
+    return request;
+  }
+
+  void write_module() {
+    write_file(mounts.source + "/a.go", "package a\n\nfunc Two() int { return 2 }\n");
+    write_file(mounts.source + "/a_test.go",
+               "package a\n\nimport (\n\t\"net/http\"\n\t\"os/user\"\n\t\"testing\"\n)\n\n"
+               "func TestTwo(t *testing.T) {\n\tif Two() != 2 || http.StatusOK != 200 {\n"
+               "\t\tt.Fatal()\n\t}\n\tif _, err := user.Current(); err != nil "
+               "{\n\t\tt.Fatal(err)\n\t}\n}\n");
+  }
+};
+
+TEST_F(ToolchainTest, TheToolchainWorksOfflineAndKnowsItsUser) {
+  for (const char* const compiler : {"0", "1"}) {
+    const std::string go_image = toolchain(compiler);
+    if (go_image.empty()) continue;
+    write_module();
+
+    const RunReport environment =
+        run(go(go_image, {"go", "env", "CGO_ENABLED", "GOFLAGS", "GOWORK"}));
+    const RunReport tested = run(go(go_image, {"go", "test", "-json", "./..."}));
+
+    EXPECT_EQ(environment.out.bytes,
+              std::string(compiler) + "\n-mod=readonly -buildvcs=false\noff\n");
+    EXPECT_EQ(tested.exit_code, 0) << tested.out.bytes << tested.err.bytes;
+    EXPECT_TRUE(tested.out.complete);
+  }
+}
+
+TEST_F(ToolchainTest, AHungTestDumpsItsGoroutinesBeforeItIsKilled) {
+  const std::string go_image = toolchain("0");
+  if (go_image.empty()) return;
+  write_file(mounts.source + "/a.go", "package a\n");
+  write_file(mounts.source + "/a_test.go",
+             "package a\n\nimport \"testing\"\n\nfunc TestHangs(t *testing.T) {\n"
+             "\tprintln(\"hanging\")\n\tselect {}\n}\n");
+  RunRequest request = go(go_image, {"go", "test", "-v", "."});
+  request.dump_goroutines = true;
+  request.limit = 45s;
+
+  const RunReport report = run(request);
+
+  EXPECT_EQ(report.ended_by, EndedBy::check_limit);
+  EXPECT_THAT(report.out.bytes + report.err.bytes, HasSubstr("SIGQUIT"));
+  EXPECT_THAT(report.out.bytes + report.err.bytes, HasSubstr("TestHangs"));
+}
+
+TEST_F(ToolchainTest, ASeededCacheIsBuiltOnceLinkedReadOnlyAndUsed) {
+  const std::string go_image = toolchain("0");
+  if (go_image.empty()) return;
+  write_module();
+  worker::BuildCaches caches(io.get_executor(), *executor, files, scratch.path() + "/data");
+  std::vector<worker::FreshCache> made;
+  for (int i = 0; i < 2; ++i) {  // both want the seed that neither has
+    boost::asio::co_spawn(io, caches.fresh(go_image, BuildCache::seeded, nullptr),
+                          [&made](const std::exception_ptr&, Result<worker::FreshCache> cache) {
+                            EXPECT_TRUE(cache) << cache.error().text();
+                            made.push_back(cache ? *cache : worker::FreshCache{});
+                          });
+  }
+  io.restart();
+  while (made.size() < 2 && io.run_one() > 0) {
+  }
+
+  EXPECT_EQ(made[0].how, "seeded:linked");
+  EXPECT_NE(made[0].directory, made[1].directory);
+  RunRequest attack =
+      go(go_image, {"sh", "-c",
+                    "f=$(ls -S /gocache/00/*-d | head -1); "
+                    "(echo x >> $f) 2>/dev/null && echo appended; "
+                    "chmod 0666 $f 2>/dev/null && echo changed; "
+                    "(: > $f) 2>/dev/null && echo truncated; touch /gocache/00/new && echo ok"});
+  attack.mounts.gocache = made[0].directory;
+  EXPECT_EQ(run(attack).out.bytes, "ok\n");
+
+  RunRequest test = go(go_image, {"go", "test", "-json", "-x", "./..."});
+  test.mounts.gocache = made[1].directory;
+  const RunReport tested = run(test);
+  EXPECT_EQ(tested.exit_code, 0) << tested.err.bytes;
+  // Only the module's own packages are compiled: everything of net/http came from the seed.
+  EXPECT_EQ(tested.err.bytes.find(
+                "/compile -o $WORK/b001/_pkg_.a -trimpath \"$WORK/b001=>\" -p net/http"),
+            std::string::npos);
+  EXPECT_LT(tested.wall, 15s);
+  for (const worker::FreshCache& cache : made) {
+    EXPECT_TRUE(await(io, worker::empty_directory(*executor, files, image, cache.directory)));
+  }
+}
+
+}  // namespace
+}  // namespace cupel::test
