@@ -32,6 +32,12 @@ void BulkServer::on(const BulkPeer& peer, const PutBegin& message, TimePoint now
                                                 " bytes, not " + std::to_string(message.size)),
                   answers);
   }
+  if (const auto same = puts_.find(id);
+      same != puts_.end() && same->second.digest == message.digest) {
+    // Arrived twice: the answer again.
+    answers.emplace_back(PutReady{message.transfer, same->second.announced, kBulkCredit, false});
+    return;
+  }
   if (puts_.contains(id) || gets_.contains(id)) {
     return refuse(message.transfer, error_of(Errc::conflict, "this transfer has begun already"),
                   answers);
@@ -78,11 +84,10 @@ void BulkServer::on(const BulkPeer& peer, const PutChunk& message, TimePoint now
   if (message.offset > put.offset) {
     return end(error_of(Errc::retry_later, "a chunk is missing: begin again"));
   }
-  const std::uint64_t window_end = put.announced + std::uint64_t{kBulkCredit} * kBulkChunkBytes;
   if (message.bytes.empty() || message.bytes.size() > kBulkChunkBytes ||
-      message.bytes.size() > put.size - put.offset ||
-      put.offset + message.bytes.size() > window_end) {
-    return end(error_of(Errc::refused_by_policy, "a chunk outside the window or the size"));
+      message.bytes.size() > put.size - put.offset) {
+    return end(
+        error_of(Errc::refused_by_policy, "a chunk that is empty, too long, or beyond the size"));
   }
   // The lease may have ended, or the session, since the upload began.
   if (auto allowed = port_.may_put(peer, message.session, put.lease, put.digest, put.size);
