@@ -44,7 +44,8 @@ struct Worker {
   Capacity capacity;
   TimePoint heard;
   WallTime seen;
-  bool drain = false;    ///< By the operator.
+  bool drain = false;  ///< By the operator.
+  std::uint32_t drain_deadline_ms = 0;
   bool leaving = false;  ///< Said goodbye.
   bool away = true;      ///< Can't take work for what it holds: no session, draining or blocked.
   TimePoint away_since;

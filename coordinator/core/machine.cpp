@@ -183,7 +183,9 @@ void Machine::State::keep(Promise& promise, const std::map<TaskId, std::string>&
     if (worker.session != session->session) return;  // replaced or lost meanwhile
     worker.welcomed = true;
     send(session->worker, std::move(session->welcome));
-    if (worker.drain) send(session->worker, Drain{.on = true, .deadline_ms = 0});
+    if (worker.drain) {
+      send(session->worker, Drain{.on = true, .deadline_ms = worker.drain_deadline_ms});
+    }
   } else if (const auto* step = std::get_if<StepOn>(&promise)) {
     step_campaign(step->campaign);
   }
@@ -265,6 +267,7 @@ void Machine::State::on(DrainWorker& event) {
   }
   const bool changed = fleet[handle].drain != event.on;
   fleet.set_drain(handle, event.on, now.mono);
+  fleet[handle].drain_deadline_ms = event.on ? event.deadline_ms : 0;
   write(WorkerDrain{event.worker, event.on});
   if (changed && event.on) {
     this->event({}, "worker.drained",

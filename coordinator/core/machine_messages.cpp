@@ -193,6 +193,10 @@ void Machine::State::on_message(Handle handle, Heartbeat& heartbeat) {
   }
   worker.stopping = std::move(stopping);
   send(handle, std::move(ack));
+  // An order to drain, or its end, may have been lost; a worker that drains by itself ignores this.
+  if (worker.capacity.draining != worker.drain) {
+    send(handle, Drain{.on = worker.drain, .deadline_ms = worker.drain_deadline_ms});
+  }
 }
 
 void Machine::State::on_message(Handle handle, ResultMessage& message) {
