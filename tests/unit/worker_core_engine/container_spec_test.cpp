@@ -1,0 +1,252 @@
+#include "worker/core/engine/container_spec.hpp"
+
+#include "worker/core/engine/seccomp.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace cupel::worker {
+namespace {
+
+using nlohmann::json;
+
+const std::string kImage = "sha256:" + std::string(64, 'a');
+
+ProfileContext context() {
+  ProfileContext all;
+  all.fleet = FleetId{1};
+  all.worker = WorkerId{2};
+  all.incarnation = Incarnation{3};
+  all.wrapper_path = "/opt/cupel/cupel-init";
+  all.goproxy = "https://proxy.example";
+  all.gosumdb = "sum.example";
+  all.ca_bundle = "/etc/ssl/ca.pem";
+  all.proxy_environment = {{"HTTPS_PROXY", "http://gate.example:3128"}};
+  return all;
+}
+
+ImageTraits image(bool c_compiler = true) {
+  ImageTraits traits;
+  traits.facts.id = kImage;
+  traits.facts.environment = {"PATH=/go/bin:/usr/local/go/bin", "GOLANG_VERSION=1.26.8",
+                              "GOFLAGS=-mod=evil", "HOSTNAME=x", "SECRET=1"};
+  traits.c_compiler = c_compiler;
+  return traits;
+}
+
+RunRequest request(Profile profile) {
+  RunRequest all;
+  all.profile = profile;
+  all.campaign = CampaignId{4};
+  all.task = TaskId{5};
+  all.token = Token{6};
+  all.command = {"go", "version"};
+  all.image = kImage;
+  all.mounts.source = "/data/src";
+  all.mounts.modcache = "/data/mod";
+  all.mounts.gocache = "/data/cache";
+  if (profile == Profile::mutate) all.mounts.staging = "/data/staging";
+  if (profile == Profile::tool) {
+    all.mounts.source.clear();
+    all.mounts.tools = "/data/tools";
+  }
+  return all;
+}
+
+const RunIdentity kRun{.run_id = "00ff", .deadline = WallTime{1'800'000'000'000'000}};
+
+json spec_of(const RunRequest& wanted) {
+  const auto spec = container_spec(wanted, context(), image(), kRun);
+  EXPECT_TRUE(spec) << spec.error().text();
+  return spec ? json::parse(*spec) : json();
+}
+
+/// The seccomp profile has a test of its own; in the golden files it would hide what matters.
+json without_seccomp(json spec) {
+  for (json& option : spec["HostConfig"]["SecurityOpt"]) {
+    if (option.get<std::string>().starts_with("seccomp=")) option = "seccomp=(ours)";
+  }
+  return spec;
+}
+
+/// Compares with tests/golden/container_spec/<name>.json; CUPEL_UPDATE_GOLDEN=1 writes it.
+void expect_golden(const std::string& name, const json& spec) {
+  const std::string file =
+      std::string(CUPEL_SOURCE_DIR) + "/tests/golden/container_spec/" + name + ".json";
+  const std::string text = without_seccomp(spec).dump(2) + "\n";
+  if (std::getenv("CUPEL_UPDATE_GOLDEN") != nullptr) std::ofstream(file) << text;
+  std::ifstream golden(file);
+  ASSERT_TRUE(golden) << file;
+  const std::string expected((std::istreambuf_iterator<char>(golden)), {});
+  EXPECT_EQ(text, expected) << name;
+}
+
+TEST(ContainerSpec, EveryProfileIsExactlyItsGoldenFile) {
+  expect_golden("acquire", spec_of(request(Profile::acquire)));
+  expect_golden("mutate", spec_of(request(Profile::mutate)));
+  expect_golden("execute", spec_of(request(Profile::execute)));
+  expect_golden("tool", spec_of(request(Profile::tool)));
+  RunRequest fixture = request(Profile::acquire);
+  fixture.mounts.fixture_proxy = "/data/proxy";
+  expect_golden("acquire_fixture", spec_of(fixture));
+  RunRequest scan = request(Profile::execute);
+  scan.mounts.tools = "/data/tools";
+  scan.mounts.vulndb = "/data/vulndb";
+  scan.go.vendored = true;
+  scan.workdir = "sub/module";
+  expect_golden("execute_scan_vendored", spec_of(scan));
+  RunRequest workspace = request(Profile::execute);
+  workspace.go.workspace = "go.work";
+  expect_golden("execute_workspace", spec_of(workspace));
+}
+
+TEST(ContainerSpec, OnlyExecuteIsWithoutNetworkAndAFixtureProxyIsToo) {
+  const auto network = [](const RunRequest& wanted) {
+    return spec_of(wanted)["HostConfig"]["NetworkMode"];
+  };
+  EXPECT_EQ(network(request(Profile::execute)), "none");
+  EXPECT_EQ(network(request(Profile::acquire)), "bridge");
+  EXPECT_EQ(network(request(Profile::tool)), "bridge");
+  RunRequest fixture = request(Profile::mutate);
+  fixture.mounts.fixture_proxy = "/data/proxy";
+  EXPECT_EQ(network(fixture), "none");
+}
+
+TEST(ContainerSpec, EveryVariableOfTheImageThatTheProfileDoesNotSetIsRemoved) {
+  const json environment = spec_of(request(Profile::execute))["Env"];
+  const auto has = [&environment](const std::string& entry) {
+    return std::ranges::find(environment, json(entry)) != environment.end();
+  };
+  EXPECT_TRUE(has("SECRET"));
+  EXPECT_TRUE(has("GOLANG_VERSION"));
+  EXPECT_FALSE(has("HOSTNAME"));
+  EXPECT_FALSE(has("GOFLAGS"));
+  EXPECT_TRUE(has("GOFLAGS=-mod=readonly -buildvcs=false"));
+}
+
+TEST(ContainerSpec, CgoIsOnOnlyInExecuteAndOnlyWithACompiler) {
+  const auto cgo = [](Profile profile, bool compiler) {
+    return profile_environment(request(profile), context(), image(compiler))->at("CGO_ENABLED");
+  };
+  EXPECT_EQ(cgo(Profile::execute, true), "1");
+  EXPECT_EQ(cgo(Profile::execute, false), "0");
+  EXPECT_EQ(cgo(Profile::acquire, true), "0");
+  EXPECT_EQ(cgo(Profile::tool, true), "0");
+}
+
+TEST(ContainerSpec, ARoleThatTheProfileHasNotIsRefused) {
+  RunRequest staging = request(Profile::execute);
+  staging.mounts.staging = "/data/staging";
+  RunRequest source = request(Profile::tool);
+  source.mounts.source = "/data/src";
+  RunRequest database = request(Profile::acquire);
+  database.mounts.vulndb = "/data/vulndb";
+  for (const RunRequest& wanted : {staging, source, database}) {
+    const auto spec = container_spec(wanted, context(), image(), kRun);
+    ASSERT_FALSE(spec);
+    EXPECT_EQ(spec.error().code, Errc::refused_by_policy);
+  }
+}
+
+TEST(ContainerSpec, ExecuteRefusesToStartWithoutABuildCache) {
+  RunRequest wanted = request(Profile::execute);
+  wanted.mounts.gocache.clear();
+  EXPECT_FALSE(container_spec(wanted, context(), image(), kRun));
+}
+
+TEST(ContainerSpec, PathsThatAreNotCleanAndAbsoluteAreRefused) {
+  for (const char* const path : {"relative", "/", "/a/../b", "/a//b", "/a/", "/a/./b", "/a\nb"}) {
+    RunRequest wanted = request(Profile::execute);
+    wanted.mounts.gocache = path;
+    EXPECT_FALSE(container_spec(wanted, context(), image(), kRun)) << path;
+  }
+  for (const char* const folder : {"../out", "a/../../b", "/etc"}) {
+    RunRequest wanted = request(Profile::execute);
+    wanted.workdir = folder;
+    EXPECT_FALSE(container_spec(wanted, context(), image(), kRun)) << folder;
+  }
+}
+
+TEST(ContainerSpec, ATagIsNoImageAndAnImageWithVolumesIsUnsafe) {
+  RunRequest tag = request(Profile::execute);
+  tag.image = "golang:1.26";
+  EXPECT_EQ(container_spec(tag, context(), image(), kRun).error().code, Errc::refused_by_policy);
+  ImageTraits volumes = image();
+  volumes.facts.volumes = {"/data"};
+  EXPECT_EQ(container_spec(request(Profile::execute), context(), volumes, kRun).error().code,
+            Errc::unsafe_sandbox);
+}
+
+TEST(ContainerSpec, ProxiesOnlyAndNoChecksumDatabaseOnlyWithAFixture) {
+  for (const char* const goproxy :
+       {"direct", "off", "", "https://a.example,direct", "https://a|off"}) {
+    ProfileContext odd = context();
+    odd.goproxy = goproxy;
+    EXPECT_FALSE(container_spec(request(Profile::acquire), odd, image(), kRun)) << goproxy;
+    EXPECT_TRUE(container_spec(request(Profile::execute), odd, image(), kRun)) << goproxy;
+  }
+  ProfileContext unchecked = context();
+  unchecked.gosumdb = "off";
+  EXPECT_FALSE(container_spec(request(Profile::acquire), unchecked, image(), kRun));
+  RunRequest fixture = request(Profile::acquire);
+  fixture.mounts.fixture_proxy = "/data/proxy";
+  EXPECT_TRUE(container_spec(fixture, unchecked, image(), kRun));
+}
+
+TEST(ContainerSpec, NoOtherVariableOfTheHostComesIn) {
+  ProfileContext odd = context();
+  odd.proxy_environment["LD_PRELOAD"] = "/evil.so";
+  EXPECT_FALSE(container_spec(request(Profile::acquire), odd, image(), kRun));
+}
+
+TEST(ContainerSpec, TmpStaysBelowTheMemoryLimit) {
+  RunRequest wanted = request(Profile::execute);
+  wanted.limits.memory_bytes = 1ULL << 30U;
+  wanted.limits.tmp_bytes = 4ULL << 30U;
+  EXPECT_EQ(spec_of(wanted)["HostConfig"]["Tmpfs"]["/tmp"],
+            "rw,nosuid,nodev,exec,mode=1777,size=805306368");
+}
+
+TEST(ContainerSpec, TheStoredLogExceedsTwiceTheCapOfBothStreams) {
+  RunLimits limits;
+  limits.output_bytes = 64ULL << 20U;
+  EXPECT_GT(log_bytes_bound(limits), 4 * limits.output_bytes);
+}
+
+TEST(ContainerSpec, PrivateModulesStillComeThroughTheProxy) {
+  RunRequest wanted = request(Profile::acquire);
+  wanted.go.go_private = "example.com/secret";
+  const auto environment = profile_environment(wanted, context(), image());
+  EXPECT_EQ(environment->at("GOPRIVATE"), "example.com/secret");
+  EXPECT_EQ(environment->at("GONOPROXY"), "none");
+  EXPECT_EQ(environment->at("GONOSUMDB"), "example.com/secret");
+}
+
+TEST(SeccompProfile, LeavesOutWhatReadsOrChangesAnotherProcess) {
+  const json profile = json::parse(seccomp_profile());
+  EXPECT_EQ(profile["defaultAction"], "SCMP_ACT_ERRNO");
+  std::vector<std::string> allowed;
+  for (const json& rule : profile["syscalls"]) {
+    if (rule["action"] != "SCMP_ACT_ALLOW") continue;
+    ASSERT_TRUE(rule["names"].is_array());
+    ASSERT_TRUE(rule["args"].is_array());
+    for (const json& name : rule["names"]) allowed.push_back(name);
+  }
+  const auto has = [&allowed](const char* name) {
+    return std::ranges::find(allowed, name) != allowed.end();
+  };
+  for (const char* const name : {"ptrace", "process_vm_readv", "process_vm_writev", "bpf", "mount",
+                                 "unshare", "setns", "keyctl", "userfaultfd", "perf_event_open",
+                                 "io_uring_setup", "kexec_load", "pidfd_getfd", "clone3"}) {
+    EXPECT_FALSE(has(name)) << name;
+  }
+  for (const char* const name : {"read", "write", "execve", "clone", "futex", "mmap", "socket",
+                                 "openat2", "close_range", "memfd_create", "getrandom", "rseq"}) {
+    EXPECT_TRUE(has(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace cupel::worker
