@@ -4,8 +4,8 @@
 # What is ours when we start one by hand: its pid file, data root and log, below the directories here.
 # shellcheck shell=bash
 
-ENGINE_DATA=/var/lib/cupel-engine
-ENGINE_RUN=/run/cupel-engine
+ENGINE_DATA=${CUPEL_ENGINE_DATA:-/var/lib/cupel-engine}
+ENGINE_RUN=${CUPEL_ENGINE_RUN:-/run/cupel-engine}
 ENGINE_SOCKET=${CUPEL_ENGINE_SOCKET:-/var/run/docker.sock}
 
 engine_answers() { [ -S "$1" ] && [ "$(curl -s --max-time 5 --unix-socket "$1" http://engine/_ping 2>/dev/null)" = OK ]; }
@@ -51,7 +51,9 @@ cgroups_mounted() { grep -qE '^[^ ]+ /sys/fs/cgroup(/[^ ]*)? cgroup2? ' /proc/mo
 
 start_engine_by_hand() {
   local prefix path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  ensure_packages iptables
   if ! cgroups_mounted; then
+    ensure_packages cgroups
     say "engine: mounting the control groups"
     as_root cgroupfs-mount || die "the control groups can't be mounted" "limits of memory and processes need them"
   fi
@@ -101,7 +103,8 @@ ensure_engine() {
         "run this as root, or add yourself to the socket's group: sudo usermod -aG $(stat -c %G "$ENGINE_SOCKET") $(id -un), then log in again"
     fi
     say "engine: none runs here"
-    ensure_packages engine
+    # An engine of another origin that is installed but not running is started, not replaced.
+    have dockerd || ensure_packages engine
     # Installing may have started it.
     if ! socket=$(find_engine); then
       if [ -d /run/systemd/system ] && [ "$(id -u)" -eq 0 ]; then
