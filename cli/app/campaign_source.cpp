@@ -84,6 +84,7 @@ Result<campaign::ParsedCampaign> load_campaign(const std::string& file) {
   const auto text = read_input(file);
   if (!text) {
     Error error = text.error();
+    if (error.code == Errc::not_found) error.what = "there is no campaign file " + file;
     if (error.code == Errc::not_found) error.hint = "'cupel init' writes one; -f names another";
     return error;
   }

@@ -138,7 +138,8 @@ boost::asio::awaitable<void> check_engine(Sheet& sheet, docker::Client& client,
     sheet.add(version.error());
     co_return;
   }
-  sheet.add(Mark::ok, "engine at " + socket + ", version " + version->version + ", API " + version->api.text());
+  sheet.add(Mark::ok, "engine at " + socket + ", version " + version->version + ", API " +
+                          version->api.text());
   const std::vector<std::string> labels = {"cupel.image.identity"};
   const auto images = co_await client.image_list(labels);
   if (!images) {

@@ -116,7 +116,8 @@ class Builder {
     file_option(run);
     run->add_option("--plan", r_.plan, "A stored plan instead of a file");
     run->add_option("--name", r_.name, "Another name for the campaign");
-    run->add_flag_callback("--wait", [this] { r_.detach = false; }, "Wait for the end (the default)");
+    run->add_flag_callback(
+        "--wait", [this] { r_.detach = false; }, "Wait for the end (the default)");
     run->add_flag("--detach", r_.detach, "Print the id and return");
     run->add_flag("-n,--dry-run", r_.dry_run, "Check the file, submit nothing");
     report_options(run);
@@ -236,6 +237,15 @@ void collect_words(CLI::App& app, const std::string& path,
   words[path] = all;
 }
 
+/// The first word is no command: said so, since the library only says that one is missing.
+std::string unknown_command(CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  for (CLI::App* child : app.get_subcommands([](CLI::App*) { return true; })) {
+    if (child->get_name() == argv[1]) return "";
+  }
+  return "unknown command \"" + std::string(argv[1]).substr(0, 80) + "\"";
+}
+
 std::string suggestion(CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> names;
   for (CLI::App* child : app.get_subcommands([](CLI::App*) { return true; }))
@@ -267,7 +277,8 @@ ParsedLine parse_line(int argc, const char* const* argv) {
       app.exit(error);  // help, to standard output
       return {std::nullopt, kExitDone};
     }
-    std::string what = error.what();
+    std::string what = unknown_command(app, argc, argv);
+    if (what.empty()) what = error.what();
     if (argc < 2) {
       console.out(app.help());
       return {std::nullopt, kExitUsage};
