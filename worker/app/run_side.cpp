@@ -278,7 +278,7 @@ void RunSide::evict() {
 
 asio::awaitable<void> RunSide::empty(std::string image, std::vector<std::string> directories) {
   for (const std::string& directory : directories) {
-    auto removed = co_await empty_directory(*parts_->executor, image, directory);
+    auto removed = co_await empty_directory(*parts_->executor, files_, image, directory);
     if (!removed) spdlog::warn("{}", removed.error().text());
   }
 }

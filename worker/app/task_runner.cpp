@@ -473,7 +473,7 @@ asio::awaitable<void> TaskRunner::upload_logs(AttemptPtr attempt, std::vector<Ch
 
 asio::awaitable<void> TaskRunner::discard(std::string image, std::string directory) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  auto removed = co_await empty_directory(parts_.runs, image, directory);
+  auto removed = co_await empty_directory(parts_.runs, parts_.files, image, directory);
   if (!removed) spdlog::warn("build cache is left for the next start: {}", removed.error().text());
   parts_.metrics.build_cache_removed(removed.has_value());
 }
