@@ -2,6 +2,7 @@
 #include "cli/core/reports.hpp"
 #include "cli/core/results_view.hpp"
 #include "common/text/units.hpp"
+#include "common/text/utf8.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +25,8 @@ std::string cell(std::string_view text, std::size_t columns) {
 }
 
 /// A code block that the text can't close.
-std::string code_block(std::string_view text) {
+std::string code_block(std::string_view raw) {
+  const std::string text = text::printable(raw);
   std::size_t longest = 2;
   std::size_t run = 0;
   for (const char c : text) {
@@ -32,7 +34,7 @@ std::string code_block(std::string_view text) {
     longest = std::max(longest, run);
   }
   const std::string fence(longest + 1, '`');
-  return fence + "\n" + std::string(text) + (text.ends_with('\n') ? "" : "\n") + fence + "\n";
+  return fence + "\n" + text + (text.ends_with('\n') ? "" : "\n") + fence + "\n";
 }
 
 /// Blocks are added while they fit; what doesn't is counted.
@@ -94,11 +96,16 @@ std::string row(const json& unit) {
 
 std::string detail_block(const json& unit) {
   std::string out = "### " + cell(unit_name(unit), 200) + ": " + verdict_of(unit) + "\n\n";
-  out +=
-      "Module " + cell(text_of(unit, "module"), 200) + ", commit `" + text_of(unit, "commit") + "`";
-  if (const std::string fault = text_of(unit, "fault"); !fault.empty() && fault != "none")
-    out += ", fault: " + fault;
-  out += "\n\n";
+  std::string facts;
+  const auto fact = [&facts](const std::string& label, const std::string& value) {
+    if (!value.empty()) facts += (facts.empty() ? "" : ", ") + label + " " + value;
+  };
+  const std::string commit = text_of(unit, "commit");
+  const std::string fault = text_of(unit, "fault");
+  fact("module", cell(text_of(unit, "module"), 200));
+  fact("commit", commit.empty() ? "" : "`" + commit + "`");
+  fact("fault", fault == "none" ? "" : fault);
+  if (!facts.empty()) out += facts + "\n\n";
   std::size_t shown = 0;
   const json& findings = list_of(unit, "findings");
   for (const json& finding : findings) {
