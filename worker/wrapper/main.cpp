@@ -230,7 +230,9 @@ void end_with_dump(Watch& watch, const char* by, int64_t now) {
     watch.kill_at = 0;
     return;
   }
-  if (signal_test_programs(SIGQUIT) == 0) kill(watch.command, SIGQUIT);
+  if (signal_test_programs(SIGQUIT) == 0 && !is_go_command(watch.command)) {
+    kill(watch.command, SIGQUIT);
+  }
   watch.kill_at = now + watch.orders.grace_ms;
 }
 

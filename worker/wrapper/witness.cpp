@@ -57,6 +57,33 @@ bool tmp_is_full() {
   return facts.f_bavail <= nearly || (facts.f_files != 0 && facts.f_favail == 0);
 }
 
+namespace {
+
+/// The program file of a process, without the mark of a removed one; empty when it can't be read.
+/// go test removes a program's directory only at its end, but a test may have removed it.
+void program_of(long pid, char (&target)[4096]) {
+  char link[64];
+  snprintf(link, sizeof(link), "/proc/%ld/exe", pid);
+  const ssize_t length = readlink(link, target, sizeof(target) - 1);
+  target[length > 0 ? length : 0] = 0;
+  char* const deleted = strstr(target, " (deleted)");
+  if (deleted != nullptr) *deleted = 0;
+}
+
+bool ends_with(const char* text, const char* end) {
+  const size_t length = strlen(text);
+  const size_t wanted = strlen(end);
+  return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+}  // namespace
+
+bool is_go_command(pid_t pid) {
+  char target[4096];
+  program_of(pid, target);
+  return ends_with(target, "/go");
+}
+
 int signal_test_programs(int signal) {
   DIR* const processes = opendir("/proc");
   if (processes == nullptr) return 0;
@@ -64,19 +91,9 @@ int signal_test_programs(int signal) {
   while (const dirent* const entry = readdir(processes)) {
     const long pid = strtol(entry->d_name, nullptr, 10);
     if (pid <= 1) continue;
-    char link[64];
-    snprintf(link, sizeof(link), "/proc/%ld/exe", pid);
     char target[4096];
-    ssize_t length = readlink(link, target, sizeof(target) - 1);
-    if (length <= 0) continue;
-    target[length] = 0;
-    // go test removes the program's directory only at its end, but a test may have removed it.
-    char* const deleted = strstr(target, " (deleted)");
-    if (deleted != nullptr) {
-      *deleted = 0;
-      length = deleted - target;
-    }
-    if (length < 5 || strcmp(target + length - 5, ".test") != 0) continue;
+    program_of(pid, target);
+    if (!ends_with(target, ".test")) continue;
     if (kill(static_cast<pid_t>(pid), signal) == 0) ++found;
   }
   closedir(processes);

@@ -16,5 +16,7 @@ bool tmp_is_full();
 /// Sends a signal to every process whose program is a Go test (its file ends in ".test"). Returns
 /// how many there were.
 int signal_test_programs(int signal);
+/// The process runs the go command itself, whose own goroutines explain nothing.
+bool is_go_command(pid_t pid);
 
 }  // namespace cupel::wrapper
