@@ -323,7 +323,12 @@ Result<std::variant<ResolvedRef, SourceRefusal>> resolve_ref(const GitFolder& fo
                    "HEAD names " + capped_detail(head->name) +
                        ", which has no commit; name a branch, tag or commit");
   }
-  if (const auto id = ObjectId::parse(ref)) return ResolvedRef{*id, ref, {}};
+  if (const auto id = ObjectId::parse(ref)) {
+    const auto header = store.header(*id);
+    if (header || header.error().code != Errc::not_found) return ResolvedRef{*id, ref, {}};
+    return refusal(Reason::ref_not_found, FindingKind::acquire_error,
+                   "ref_not_found: no commit " + ref + " in the repository");
+  }
 
   ResolvedRef resolved;
   bool found = false;
