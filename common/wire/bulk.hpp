@@ -171,7 +171,7 @@ class BulkPort {
 
 struct BulkServerLimits {
   std::size_t transfers_max = 256;  ///< In all.
-  std::size_t transfers_per_key_max = 8;
+  std::size_t transfers_per_key_max = 16;
   Duration idle_max = std::chrono::seconds(60);  ///< A silent transfer gives way to another.
   std::uint64_t artifact_bytes_max = kArtifactBytesMax;
 };

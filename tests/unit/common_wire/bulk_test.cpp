@@ -537,12 +537,12 @@ TEST_F(BulkDownloadTest, LearnsThatItHasEverything) {
 // ---- limits ----------------------------------------------------------------------------------
 
 TEST_F(BulkTest, AWorkerHasAFewTransfersAtOnce) {
-  for (std::uint64_t i = 1; i <= 8; ++i) {
+  for (std::uint64_t i = 1; i <= 16; ++i) {
     EXPECT_EQ(refused(serve(PutBegin{kSession, i, kLease, sha256(std::to_string(i)), 10})),
               Errc::bug)
         << "not refused";
   }
-  EXPECT_EQ(refused(serve(PutBegin{kSession, 9, kLease, sha256("9"), 10})), Errc::retry_later);
+  EXPECT_EQ(refused(serve(PutBegin{kSession, 17, kLease, sha256("17"), 10})), Errc::retry_later);
   EXPECT_EQ(refused(serve(PutBegin{9, 1, kLease, sha256("9"), 10}, kOther)), Errc::bug)
       << "another worker has its own share";
 }
