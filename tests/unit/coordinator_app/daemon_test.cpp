@@ -1,0 +1,345 @@
+// The real daemon as a child process, driven over HTTP and by workers that speak the real protocol.
+#include <gtest/gtest.h>
+
+#include <signal.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/fs/files.hpp"
+#include "common/httpclient/client.hpp"
+#include "common/net/trust_list.hpp"
+#include "tests/unit/coordinator_app/daemon_process.hpp"
+#include "tests/unit/coordinator_app/scripted_worker.hpp"
+
+namespace cupel::coordinator {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kCampaign = R"(apiVersion: cupel/v1
+kind: Campaign
+name: three
+repositories:
+  - module: example.com/one@v1.0.0
+  - module: example.com/two@v1.0.0
+  - module: example.com/three@v1.0.0
+)";
+
+class DaemonTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = std::filesystem::temp_directory_path() / ("cupel-daemon-" + fs::random_hex(8));
+    std::filesystem::create_directory(dir_);
+  }
+  void TearDown() override {
+    worker_.reset();
+    daemon_.reset();
+    std::error_code ec;
+    std::filesystem::remove_all(dir_, ec);
+  }
+
+  void start(std::vector<std::string> extra = {}) {
+    daemon_ = std::make_unique<DaemonProcess>(dir_, std::move(extra));
+    ASSERT_TRUE(daemon_->wait_until_ready()) << daemon_->log();
+  }
+  /// With the addresses of the run before.
+  void restart() {
+    const json before = daemon_->ready();
+    daemon_.reset();
+    start({"--control=" + before["control"].get<std::string>(), "--bulk=" + before["bulk"].get<std::string>()});
+  }
+  void trust(const net::KeyPair& key, const std::string& name = "scripted") {
+    const auto added = net::add_trusted(dir_ / "trusted", key.public_key, {name, {}});
+    ASSERT_TRUE(added) << added.error().text();
+  }
+  void start_worker(ScriptedWorker::Script script, const net::KeyPair& key) {
+    ScriptedWorker::Settings settings;
+    settings.control = daemon_->ready()["control"].get<std::string>();
+    settings.coordinator_key = daemon_->ready()["public_key"].get<std::string>();
+    settings.key = key;
+    settings.script = std::move(script);
+    worker_ = std::make_unique<ScriptedWorker>(std::move(settings));
+  }
+  httpclient::Client client() {
+    httpclient::Options options;
+    options.base_url = "http://" + daemon_->ready()["http"].get<std::string>();
+    options.token = daemon_->token();
+    return httpclient::Client(options);
+  }
+  std::string submit(const std::string& text = kCampaign, const std::string& key = "") {
+    httpclient::Headers headers;
+    if (!key.empty()) headers.emplace_back("Idempotency-Key", key);
+    const auto answer = client().post("/api/v1/campaigns", text, "application/yaml", headers);
+    EXPECT_TRUE(answer) << answer.error().text();
+    return answer ? (*answer)["id"].get<std::string>() : "";
+  }
+  /// All events of a campaign up to its end, in order.
+  std::vector<json> events_until_end(const std::string& campaign, const std::string& after = "") {
+    std::vector<json> events;
+    const auto done = client().events("/api/v1/campaigns/" + campaign + "/events", after,
+                                      [&](const httpclient::Event& event) {
+                                        events.push_back(json::parse(event.data));
+                                        return events.back()["type"] != "campaign.finished";
+                                      });
+    EXPECT_TRUE(done) << done.error().text();
+    return events;
+  }
+  json get(const std::string& target) {
+    const auto answer = client().get(target);
+    EXPECT_TRUE(answer) << answer.error().text();
+    return answer ? *answer : json();
+  }
+  void expect_the_verdicts_of_three_modules(const std::string& campaign) {
+    const json summary = get("/api/v1/campaigns/" + campaign);
+    EXPECT_EQ(summary["state"], "finished");
+    EXPECT_EQ(summary["units"], 6);
+    EXPECT_EQ(summary["units_open"], 0);
+    EXPECT_EQ(summary["repositories_open"], 0);
+    EXPECT_EQ(summary["verdicts"]["passing"], 3) << summary;
+    EXPECT_EQ(summary["verdicts"]["failing"], 3) << summary;
+    const json results = get("/api/v1/campaigns/" + campaign + "/results")["results"];
+    ASSERT_EQ(results.size(), 6U);
+    std::set<std::string> modules;
+    for (const json& unit : results) {
+      modules.insert(unit["module"].get<std::string>());
+      EXPECT_EQ(unit["verdict"], unit["dir"] == "a" ? "passing" : "failing");
+      EXPECT_EQ(unit["findings"].size(), unit["dir"] == "a" ? 0U : 1U);
+      EXPECT_EQ(unit["seconds"], 2.5);
+      EXPECT_EQ(unit["commit"], std::string(40, 'a'));
+      const json task = get("/api/v1/tasks/" + unit["task"].get<std::string>());
+      EXPECT_EQ(task["state"], "done");
+      EXPECT_FALSE(task["result"].is_null());
+    }
+    EXPECT_EQ(modules.size(), 6U);
+  }
+
+  std::filesystem::path dir_;
+  std::unique_ptr<DaemonProcess> daemon_;
+  std::unique_ptr<ScriptedWorker> worker_;
+  const net::KeyPair key_ = net::generate_key_pair();
+};
+
+TEST_F(DaemonTest, ACampaignOfThreeModulesEndsWithItsVerdicts) {
+  trust(key_);
+  start();
+  start_worker(pass_everything, key_);
+
+  const std::string campaign = submit(kCampaign, "once");
+  const auto events = events_until_end(campaign);
+
+  expect_the_verdicts_of_three_modules(campaign);
+  std::map<std::string, int> types;
+  for (const json& event : events) ++types[event["type"].get<std::string>()];
+  EXPECT_EQ(types["campaign.created"], 1);
+  EXPECT_EQ(types["repository.acquired"], 3);
+  EXPECT_EQ(types["unit.finished"], 6);
+  EXPECT_EQ(types["campaign.finished"], 1);
+  EXPECT_EQ(submit(kCampaign, "once"), campaign);
+  const auto reused = client().post("/api/v1/campaigns", std::string(kCampaign) + "description: other\n",
+                                    "application/yaml", {{"Idempotency-Key", "once"}});
+  ASSERT_FALSE(reused);
+  EXPECT_EQ(reused.error().code, Errc::conflict);
+  daemon_->signal(SIGTERM);
+  EXPECT_EQ(daemon_->wait_for_end(), 0) << daemon_->log();
+}
+
+TEST_F(DaemonTest, AKilledCoordinatorLosesNothingAndDoublesNothing) {
+  trust(key_);
+  start();
+  // The worker keeps every execute task until the coordinator has been killed.
+  start_worker(
+      [](const Lease& lease) {
+        return std::holds_alternative<Execute>(lease.spec.work) ? std::nullopt : pass_everything(lease);
+      },
+      key_);
+  const std::string campaign = submit();
+  const auto executes = [&] {
+    std::vector<Lease> leases;
+    for (const Lease& lease : worker_->leases()) {
+      if (std::holds_alternative<Execute>(lease.spec.work)) leases.push_back(lease);
+    }
+    return leases;
+  };
+  std::size_t seen = 0;
+  while (executes().size() < 4) worker_->wait_for_leases(++seen);
+
+  daemon_->signal(SIGKILL);
+  EXPECT_EQ(daemon_->wait_for_end(), -SIGKILL);
+  const auto held = executes();
+  worker_->answer(*pass_everything(held[0]));  // into the outbox: nobody listens
+  restart();
+  std::set<std::uint64_t> answered{held[0].token.value};
+  while (answered.size() < 6) {
+    for (const Lease& lease : executes()) {
+      if (answered.insert(lease.token.value).second) worker_->answer(*pass_everything(lease));
+    }
+    if (answered.size() < 6) worker_->wait_for_leases(worker_->leases().size() + 1);
+  }
+  events_until_end(campaign);
+
+  expect_the_verdicts_of_three_modules(campaign);
+  for (const Lease& lease : held) {
+    const json task = get("/api/v1/tasks/" + lease.spec.id.text());
+    EXPECT_EQ(task["attempts"].size(), 1U) << task;
+  }
+  std::map<std::uint64_t, int> accepted;
+  for (const ResultAck& ack : worker_->acks()) accepted[ack.lease.task.value] += ack.accepted ? 1 : 0;
+  for (const auto& [task, times] : accepted) EXPECT_GE(times, 1) << task;
+}
+
+TEST_F(DaemonTest, AnUnknownKeyIsDeniedUntilItIsTrustedWithoutARestart) {
+  start();
+  start_worker(pass_everything, key_);
+  worker_->wait_for_state(net::LinkState::auth_failed);
+  EXPECT_TRUE(get("/api/v1/workers")["workers"].empty());
+
+  trust(key_, "late");
+
+  worker_->wait_until_welcome();
+  const json workers = get("/api/v1/workers")["workers"];
+  ASSERT_EQ(workers.size(), 1U);
+  EXPECT_EQ(workers[0]["name"], "late");
+  EXPECT_EQ(workers[0]["slots"], 4);
+}
+
+TEST_F(DaemonTest, AStreamGoesOnAfterTheLastEventThatWasSeen) {
+  trust(key_);
+  start();
+  start_worker(pass_everything, key_);
+  const std::string campaign = submit();
+  const auto all = events_until_end(campaign);
+  ASSERT_GT(all.size(), 5U);
+
+  const auto rest = events_until_end(campaign, std::to_string(all[3]["seq"].get<std::uint64_t>()));
+
+  ASSERT_EQ(rest.size(), all.size() - 4);
+  EXPECT_EQ(rest.front(), all[4]);
+  EXPECT_EQ(rest.back(), all.back());
+}
+
+TEST_F(DaemonTest, ACancelledCampaignStopsItsWorkersAndItsCountsAddUp) {
+  trust(key_);
+  start();
+  start_worker(
+      [](const Lease& lease) {
+        return std::holds_alternative<Execute>(lease.spec.work) ? std::nullopt : pass_everything(lease);
+      },
+      key_);
+  const std::string campaign = submit();
+  worker_->wait_for_leases(9);  // three sources and at least one execute
+
+  const auto cancelled = client().post("/api/v1/campaigns/" + campaign + "/cancel", "");
+
+  ASSERT_TRUE(cancelled) << cancelled.error().text();
+  worker_->wait_for_cancels(1);
+  events_until_end(campaign);
+  const json summary = get("/api/v1/campaigns/" + campaign);
+  EXPECT_EQ(summary["state"], "cancelled");
+  std::uint64_t sum = summary["units_open"].get<std::uint64_t>();
+  for (const auto& [verdict, count] : summary["verdicts"].items()) sum += count.get<std::uint64_t>();
+  EXPECT_EQ(sum, summary["units"].get<std::uint64_t>()) << summary;
+  EXPECT_EQ(summary["tasks"]["leased"], 0) << summary;
+}
+
+TEST_F(DaemonTest, ABrokenFileIsAnsweredWithThePlacesOfItsFaults) {
+  start();
+
+  const auto answer = client().send("POST", "/api/v1/campaigns", std::string(kCampaign) + "bogus: 1\n");
+
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Errc::unknown_key);
+  const auto check = client().post("/api/v1/campaigns:check", "a: [1\n", "application/yaml");
+  ASSERT_FALSE(check);
+  EXPECT_EQ(check.error().code, Errc::yaml_syntax);
+  EXPECT_EQ(get("/api/v1/campaigns")["campaigns"].size(), 0U);
+}
+
+TEST_F(DaemonTest, APlanIsKeptAndCanBeSubmitted) {
+  trust(key_);
+  start();
+  start_worker(pass_everything, key_);
+
+  const auto plan = client().post("/api/v1/plans", kCampaign, "application/yaml");
+
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_EQ((*plan)["repositories"].size(), 3U);
+  EXPECT_EQ(get("/api/v1/plans/" + (*plan)["id"].get<std::string>())["digest"], (*plan)["digest"]);
+  const auto submitted = client().post("/api/v1/campaigns", json{{"plan", (*plan)["id"]}}.dump());
+  ASSERT_TRUE(submitted) << submitted.error().text();
+  EXPECT_EQ((*submitted)["digest"], (*plan)["digest"]);
+  events_until_end((*submitted)["id"].get<std::string>());
+}
+
+TEST_F(DaemonTest, MalformedMessagesAreCountedAndStopNothing) {
+  trust(key_);
+  start();
+  start_worker(pass_everything, key_);
+  worker_->wait_until_welcome();
+
+  worker_->send_raw("not a message");
+  worker_->send_raw(std::string(64, '\xff'));
+
+  events_until_end(submit());
+  const auto metrics = client().send("GET", "/metrics");
+  ASSERT_TRUE(metrics);
+  EXPECT_NE(metrics->body.find("cupel_bus_decode_failures_total 2\n"), std::string::npos);
+  EXPECT_NE(metrics->body.find("cupel_units_finished_total{verdict=\"passing\"} 3\n"), std::string::npos);
+  EXPECT_NE(metrics->body.find("cupel_units_finished_total{verdict=\"refused\"} 0\n"), std::string::npos);
+}
+
+TEST_F(DaemonTest, ArtifactsAreTakenOnlyWithTheRightDigest) {
+  start();
+  const std::string bytes(300'000, 'x');
+
+  const auto wrong = client().send("POST", "/api/v1/artifacts", bytes, "application/octet-stream",
+                                   {{"X-Cupel-Digest", "sha256:" + sha256("other").hex()}});
+  const auto right = client().send("POST", "/api/v1/artifacts", bytes, "application/octet-stream",
+                                   {{"X-Cupel-Digest", "sha256:" + sha256(bytes).hex()}});
+
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Errc::artifact_mismatch);
+  ASSERT_TRUE(right) << right.error().text();
+  EXPECT_EQ(json::parse(right->body)["bytes"], bytes.size());
+}
+
+TEST_F(DaemonTest, AForeignProcessOnThePortIsNamed) {
+  start();
+  std::filesystem::create_directory(dir_ / "second");
+  DaemonProcess second(dir_ / "second", {"--listen=" + daemon_->ready()["http"].get<std::string>()});
+
+  EXPECT_FALSE(second.wait_until_ready());
+
+  EXPECT_EQ(second.wait_for_end(), error_info(Errc::already_exists).exit_code);
+  EXPECT_NE(second.log().find("another process uses this address"), std::string::npos) << second.log();
+}
+
+TEST_F(DaemonTest, ASecondCoordinatorOnOneDataDirectoryIsRefused) {
+  start();
+  DaemonProcess second(dir_);
+
+  EXPECT_FALSE(second.wait_until_ready());
+
+  EXPECT_EQ(second.wait_for_end(), error_info(Errc::locked).exit_code);
+  EXPECT_NE(second.log().find("CUP-2012"), std::string::npos) << second.log();
+}
+
+TEST_F(DaemonTest, TheTokenFileIsPrivateAndTheApiIsShutWithoutIt) {
+  start();
+  const auto permissions = std::filesystem::status(dir_ / "data" / "token").permissions();
+  EXPECT_EQ(permissions, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  httpclient::Options options;
+  options.base_url = "http://" + daemon_->ready()["http"].get<std::string>();
+
+  const auto refused = httpclient::Client(options).get("/api/v1/campaigns");
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unauthenticated);
+  EXPECT_TRUE(httpclient::Client(options).send("GET", "/-/ready"));
+  EXPECT_EQ(daemon_->log().find(daemon_->token()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cupel::coordinator
