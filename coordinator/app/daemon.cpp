@@ -368,6 +368,8 @@ int Daemon::run() {
 void Daemon::take_down() {
   bulk_loop_.join();
   http_loop_.join();
+  // Sockets must be closed before their context, which waits for them.
+  if (control_) control_->stop();
   readers_.reset();
   // Commits what waits: its callbacks only post to loops that don't run any more.
   writer_.reset();

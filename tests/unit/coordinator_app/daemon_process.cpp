@@ -1,5 +1,6 @@
 #include "tests/unit/coordinator_app/daemon_process.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
