@@ -1,14 +1,13 @@
 #include "coordinator/app/control_loop.hpp"
 
+#include "common/async/await_callback.hpp"
+
+#include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <future>
 #include <utility>
-
-#include <boost/asio/post.hpp>
-
-#include "common/async/await_callback.hpp"
 
 namespace cupel::coordinator {
 namespace {
@@ -20,7 +19,8 @@ constexpr std::chrono::seconds kCheckMax{5};
 
 Now now() {
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::steady_clock::now(), {std::chrono::duration_cast<std::chrono::microseconds>(wall).count()}};
+  return {std::chrono::steady_clock::now(),
+          {std::chrono::duration_cast<std::chrono::microseconds>(wall).count()}};
 }
 
 Error stopping() {
@@ -34,7 +34,8 @@ ControlLoop::ControlLoop(ControlParts parts, Machine machine)
 
 ControlLoop::~ControlLoop() = default;
 
-Result<void> ControlLoop::bind(::zmq::context_t& context, net::RouterOptions options, const net::ZapHandler* zap) {
+Result<void> ControlLoop::bind(::zmq::context_t& context, net::RouterOptions options,
+                               const net::ZapHandler* zap) {
   auto link = zmq::ControlLink::bind(parts_.loop, context, std::move(options), zap,
                                      [this](Event event) { on(std::move(event)); });
   if (!link) return link.error();
@@ -42,7 +43,9 @@ Result<void> ControlLoop::bind(::zmq::context_t& context, net::RouterOptions opt
   return {};
 }
 
-void ControlLoop::start() { tick(); }
+void ControlLoop::start() {
+  tick();
+}
 
 void ControlLoop::stop() {
   stopped_ = true;
@@ -53,7 +56,8 @@ void ControlLoop::stop() {
 
 void ControlLoop::trust(const net::TrustList& list) {
   TrustChanged changed;
-  for (const auto& [key, worker] : list.entries()) changed.keys.push_back({key.z85(), worker.name, worker.labels});
+  for (const auto& [key, worker] : list.entries())
+    changed.keys.push_back({key.z85(), worker.name, worker.labels});
   on(std::move(changed));
 }
 
@@ -90,7 +94,8 @@ void ControlLoop::carry_out(Action action) {
     void operator()(Commit& commit) const { loop.commit(std::move(commit)); }
     void operator()(const Send& send) const {
       const net::SendStatus status = loop.link_->send(send);
-      if (status == net::SendStatus::too_large) spdlog::error("a message to a worker is too large and was not sent");
+      if (status == net::SendStatus::too_large)
+        spdlog::error("a message to a worker is too large and was not sent");
     }
     void operator()(Reply& reply) const {
       const auto found = loop.waiting_.find(reply.request);
@@ -100,7 +105,9 @@ void ControlLoop::carry_out(Action action) {
       answered(std::move(reply.answer));
     }
     void operator()(const PassLogTail& pass) const { loop.parts_.live_logs.add(pass.tail); }
-    void operator()(const SessionClosed& closed) const { loop.parts_.session_closed(closed.session); }
+    void operator()(const SessionClosed& closed) const {
+      loop.parts_.session_closed(closed.session);
+    }
     void operator()(const Observe& sample) const { loop.parts_.metrics.observe(sample); }
     void operator()(const StoreLost& lost) const { loop.parts_.store_lost(lost.error); }
   };
@@ -109,18 +116,21 @@ void ControlLoop::carry_out(Action action) {
 
 void ControlLoop::commit(Commit commit) {
   for (const Transition& transition : commit.transitions) {
-    if (const auto* finished = std::get_if<TaskFinished>(&transition)) parts_.live_logs.drop(finished->id);
+    if (const auto* finished = std::get_if<TaskFinished>(&transition))
+      parts_.live_logs.drop(finished->id);
   }
-  parts_.store.apply(std::move(commit.transitions), [this, batch = commit.batch](Result<Applied> applied) {
-    if (!applied) {
-      asio::post(parts_.loop, [this, batch, error = applied.error()] { on(StoreFailed{batch, error}); });
-      return;
-    }
-    if (!applied->events.empty()) parts_.publish(std::move(applied->events));
-    asio::post(parts_.loop, [this, batch, specs = std::move(applied->specs)]() mutable {
-      on(StoreCommitted{batch, std::move(specs)});
-    });
-  });
+  parts_.store.apply(
+      std::move(commit.transitions), [this, batch = commit.batch](Result<Applied> applied) {
+        if (!applied) {
+          asio::post(parts_.loop,
+                     [this, batch, error = applied.error()] { on(StoreFailed{batch, error}); });
+          return;
+        }
+        if (!applied->events.empty()) parts_.publish(std::move(applied->events));
+        asio::post(parts_.loop, [this, batch, specs = std::move(applied->specs)]() mutable {
+          on(StoreCommitted{batch, std::move(specs)});
+        });
+      });
 }
 
 void ControlLoop::request(std::function<Event(RequestId)> make, Answered answered) {
@@ -136,7 +146,9 @@ void ControlLoop::request(std::function<Event(RequestId)> make, Answered answere
 }
 
 asio::awaitable<ControlLoop::Answer> ControlLoop::ask(std::function<Event(RequestId)> make) {
-  auto start = [this, make = std::move(make)](Answered answered) { request(make, std::move(answered)); };
+  auto start = [this, make = std::move(make)](Answered answered) {
+    request(make, std::move(answered));
+  };
   co_return co_await async::await_callback<Answer>(std::move(start));
 }
 
@@ -152,7 +164,8 @@ asio::awaitable<Result<Reply::Done>> ControlLoop::cancel(CampaignId campaign) {
 }
 
 asio::awaitable<Result<Reply::Done>> ControlLoop::drain(WorkerId worker, bool on_now) {
-  return ask([worker, on_now](RequestId id) -> Event { return DrainWorker{id, worker, on_now, 0}; });
+  return ask(
+      [worker, on_now](RequestId id) -> Event { return DrainWorker{id, worker, on_now, 0}; });
 }
 
 template <typename T>
@@ -168,7 +181,8 @@ asio::awaitable<std::vector<WorkerView>> ControlLoop::workers() {
 }
 
 asio::awaitable<std::optional<std::string>> ControlLoop::why(TaskId task) {
-  return look<std::optional<std::string>>([task](const Machine& machine) { return machine.why(task); });
+  return look<std::optional<std::string>>(
+      [task](const Machine& machine) { return machine.why(task); });
 }
 
 asio::awaitable<bool> ControlLoop::refresh_metrics() {
@@ -181,19 +195,26 @@ asio::awaitable<bool> ControlLoop::refresh_metrics() {
 Result<void> ControlLoop::check(std::function<Result<void>(const Machine&)> look_at) {
   auto promise = std::make_shared<std::promise<Result<void>>>();
   auto answer = promise->get_future();
-  asio::post(parts_.loop, [this, promise, look_at = std::move(look_at)] { promise->set_value(look_at(machine_)); });
+  asio::post(parts_.loop, [this, promise, look_at = std::move(look_at)] {
+    promise->set_value(look_at(machine_));
+  });
   if (answer.wait_for(kCheckMax) == std::future_status::ready) return answer.get();
-  return Error{.code = Errc::retry_later, .what = "the coordinator is busy", .detail = {}, .hint = {}};
+  return Error{
+      .code = Errc::retry_later, .what = "the coordinator is busy", .detail = {}, .hint = {}};
 }
 
 zmq::LeaseChecks ControlLoop::lease_checks() {
   return {.may_put =
               [this](std::uint64_t session, const std::string& key, const LiveLease& lease) {
-                return check([=](const Machine& machine) { return machine.may_put(session, key, lease); });
+                return check(
+                    [=](const Machine& machine) { return machine.may_put(session, key, lease); });
               },
           .may_get =
-              [this](std::uint64_t session, const std::string& key, const LiveLease& lease, const Digest& artifact) {
-                return check([=](const Machine& machine) { return machine.may_get(session, key, lease, artifact); });
+              [this](std::uint64_t session, const std::string& key, const LiveLease& lease,
+                     const Digest& artifact) {
+                return check([=](const Machine& machine) {
+                  return machine.may_get(session, key, lease, artifact);
+                });
               }};
 }
 

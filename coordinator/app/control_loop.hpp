@@ -1,6 +1,17 @@
 /// The control loop: owns the machine and its socket, carries out what the machine decides.
 #pragma once
 
+#include "common/net/zap.hpp"
+#include "coordinator/app/coordinator_metrics.hpp"
+#include "coordinator/fs/live_logs.hpp"
+#include "coordinator/http/control_port.hpp"
+#include "coordinator/ports/store.hpp"
+#include "coordinator/zmq/bulk_link.hpp"
+#include "coordinator/zmq/control_link.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -9,17 +20,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
-#include "common/net/zap.hpp"
-#include "coordinator/app/coordinator_metrics.hpp"
-#include "coordinator/fs/live_logs.hpp"
-#include "coordinator/http/control_port.hpp"
-#include "coordinator/ports/store.hpp"
-#include "coordinator/zmq/bulk_link.hpp"
-#include "coordinator/zmq/control_link.hpp"
 
 namespace cupel::coordinator {
 
@@ -37,13 +37,15 @@ struct ControlParts {
   std::function<void(const Error&)> store_lost;
 };
 
-/// ControlPort and lease_checks() may be used from other threads; everything else on the control loop.
+/// ControlPort and lease_checks() may be used from other threads; everything else on the control
+/// loop.
 class ControlLoop final : public http::ControlPort {
  public:
   ControlLoop(ControlParts parts, Machine machine);
   ~ControlLoop() override;
 
-  [[nodiscard]] Result<void> bind(::zmq::context_t& context, net::RouterOptions options, const net::ZapHandler* zap);
+  [[nodiscard]] Result<void> bind(::zmq::context_t& context, net::RouterOptions options,
+                                  const net::ZapHandler* zap);
   [[nodiscard]] std::string endpoint() const { return link_->endpoint(); }
   void start();
   void trust(const net::TrustList& list);

@@ -12,7 +12,9 @@ constexpr std::array kSentTypes = {"welcome",    "refuse",      "lease", "heartb
 static_assert(kReceivedTypes.size() == kFromWorkerTypes && kSentTypes.size() == kToWorkerTypes);
 constexpr std::array kCodes = {"2xx", "3xx", "4xx", "5xx"};
 
-double as_double(std::uint64_t value) { return static_cast<double>(value); }
+double as_double(std::uint64_t value) {
+  return static_cast<double>(value);
+}
 
 template <typename Enum>
 std::string label_of(std::size_t index) {
@@ -28,7 +30,8 @@ CoordinatorMetrics::CoordinatorMetrics(app::Metrics& base) : base_(base) {
   make_store_and_http_metrics();
 }
 
-CoordinatorMetrics::Followed CoordinatorMetrics::followed(const std::string& name, const std::string& help,
+CoordinatorMetrics::Followed CoordinatorMetrics::followed(const std::string& name,
+                                                          const std::string& help,
                                                           const prometheus::Labels& labels) {
   return {&base_.counter(name, help, labels), 0};
 }
@@ -36,10 +39,11 @@ CoordinatorMetrics::Followed CoordinatorMetrics::followed(const std::string& nam
 void CoordinatorMetrics::make_task_metrics() {
   for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
     const prometheus::Labels labels = {{"kind", label_of<TaskKind>(kind)}};
-    queued_[kind] = &base_.gauge("cupel_tasks_queued", "Tasks that are ready and wait for a slot", labels);
+    queued_[kind] =
+        &base_.gauge("cupel_tasks_queued", "Tasks that are ready and wait for a slot", labels);
     running_[kind] = &base_.gauge("cupel_tasks_running", "Tasks leased to workers", labels);
-    queue_wait_[kind] = &base_.histogram("cupel_task_queue_wait_seconds", "Ready until leased", app::wait_buckets(),
-                                         labels);
+    queue_wait_[kind] = &base_.histogram("cupel_task_queue_wait_seconds", "Ready until leased",
+                                         app::wait_buckets(), labels);
     run_[kind] = &base_.histogram("cupel_task_run_seconds", "Leased until the result was accepted",
                                   app::run_buckets(), labels);
     for (std::size_t outcome = 0; outcome < kOutcomes; ++outcome) {
@@ -51,17 +55,19 @@ void CoordinatorMetrics::make_task_metrics() {
   blocked_ = &base_.gauge("cupel_tasks_blocked", "Tasks that wait for an earlier task or a pause");
   oldest_ = &base_.gauge("cupel_queue_oldest_task_timestamp_seconds",
                          "When the oldest ready task became ready; 0 = queue empty");
-  for (const char* reason : {"worker_lost", "infra_error", "lost_workspace", "timeout", "undelivered"}) {
-    retries_[reason] = followed("cupel_task_retries_total", "Tasks put back into the queue", {{"reason", reason}});
+  for (const char* reason :
+       {"worker_lost", "infra_error", "lost_workspace", "timeout", "undelivered"}) {
+    retries_[reason] =
+        followed("cupel_task_retries_total", "Tasks put back into the queue", {{"reason", reason}});
   }
   for (const char* what : {"renewal", "result", "log"}) {
-    fenced_[what] = followed("cupel_fenced_messages_total", "Messages with a token that is not the live one",
-                             {{"type", what}});
+    fenced_[what] = followed("cupel_fenced_messages_total",
+                             "Messages with a token that is not the live one", {{"type", what}});
   }
   dead_letters_ = followed("cupel_dead_letters_total", "Tasks that used up a budget");
   for (std::size_t verdict = 0; verdict < kVerdicts; ++verdict) {
-    units_[verdict] =
-        followed("cupel_units_finished_total", "Units with a verdict", {{"verdict", label_of<Verdict>(verdict)}});
+    units_[verdict] = followed("cupel_units_finished_total", "Units with a verdict",
+                               {{"verdict", label_of<Verdict>(verdict)}});
   }
 }
 
@@ -69,15 +75,19 @@ void CoordinatorMetrics::make_fleet_metrics() {
   const char* campaigns = "Campaigns that are not finished";
   campaigns_running_ = &base_.gauge("cupel_campaigns_active", campaigns, {{"state", "running"}});
   campaigns_paused_ = &base_.gauge("cupel_campaigns_active", campaigns, {{"state", "paused"}});
-  campaigns_finished_ = followed("cupel_campaigns_finished_total", "Campaigns that ended", {{"result", "finished"}});
-  campaigns_cancelled_ = followed("cupel_campaigns_finished_total", "Campaigns that ended", {{"result", "cancelled"}});
+  campaigns_finished_ =
+      followed("cupel_campaigns_finished_total", "Campaigns that ended", {{"result", "finished"}});
+  campaigns_cancelled_ =
+      followed("cupel_campaigns_finished_total", "Campaigns that ended", {{"result", "cancelled"}});
   slots_ = &base_.gauge("cupel_fleet_slots", "Slots that connected workers offer");
   slots_used_ = &base_.gauge("cupel_fleet_slots_used", "Slots with a task");
-  slots_wanted_ = &base_.gauge("cupel_fleet_slots_wanted", "Slots that all ready and running tasks would take");
+  slots_wanted_ =
+      &base_.gauge("cupel_fleet_slots_wanted", "Slots that all ready and running tasks would take");
   for (const char* state : {"idle", "busy", "draining", "blocked", "quarantined", "lost"}) {
     workers_[state] = &base_.gauge("cupel_workers", "Known workers", {{"state", state}});
   }
-  workers_lost_ = followed("cupel_workers_lost_total", "Workers silent for a whole lease without a goodbye");
+  workers_lost_ =
+      followed("cupel_workers_lost_total", "Workers silent for a whole lease without a goodbye");
   leases_expired_ = followed("cupel_leases_expired_total", "Leases that ended without a renewal");
 }
 
@@ -87,11 +97,14 @@ void CoordinatorMetrics::make_bus_metrics() {
                             {{"type", kReceivedTypes[i]}});
   }
   for (std::size_t i = 0; i < kToWorkerTypes; ++i) {
-    sent_[i] = followed("cupel_bus_messages_sent_total", "Messages to workers", {{"type", kSentTypes[i]}});
+    sent_[i] =
+        followed("cupel_bus_messages_sent_total", "Messages to workers", {{"type", kSentTypes[i]}});
   }
   malformed_ = followed("cupel_bus_decode_failures_total", "Frames that were no valid message");
-  auth_rejected_ = followed("cupel_bus_auth_rejections_total", "Handshakes of unknown or revoked keys");
-  untrusted_ = followed("cupel_bus_untrusted_messages_total", "Messages of keys that are no longer trusted");
+  auth_rejected_ =
+      followed("cupel_bus_auth_rejections_total", "Handshakes of unknown or revoked keys");
+  untrusted_ =
+      followed("cupel_bus_untrusted_messages_total", "Messages of keys that are no longer trusted");
   backpressure_ = followed("cupel_bus_backpressure_total", "Sends refused at the high-water mark");
   log_bytes_ = followed("cupel_log_bytes_stored_total", "Bytes of artifacts received from workers");
 }
@@ -100,16 +113,18 @@ void CoordinatorMetrics::make_store_and_http_metrics() {
   const prometheus::Labels commit = {{"op", "commit"}};
   commits_ = &base_.counter("cupel_db_calls_total", "Calls of the store", commit);
   commit_failures_ = &base_.counter("cupel_db_failures_total", "Failed calls of the store", commit);
-  commit_seconds_ = &base_.histogram("cupel_db_call_duration_seconds", "Duration of the store's calls",
-                                     app::http_buckets(), commit);
+  commit_seconds_ = &base_.histogram("cupel_db_call_duration_seconds",
+                                     "Duration of the store's calls", app::http_buckets(), commit);
   transitions_ = &base_.counter("cupel_db_transitions_total", "Transitions written to the store");
-  request_seconds_ =
-      &base_.histogram("cupel_http_request_duration_seconds", "HTTP requests without streams", app::http_buckets());
+  request_seconds_ = &base_.histogram("cupel_http_request_duration_seconds",
+                                      "HTTP requests without streams", app::http_buckets());
   sse_clients_ = &base_.gauge("cupel_sse_clients", "Open event streams");
-  sse_dropped_ = &base_.counter("cupel_sse_dropped_total", "Event streams cut off because the client read too slowly");
+  sse_dropped_ = &base_.counter("cupel_sse_dropped_total",
+                                "Event streams cut off because the client read too slowly");
 }
 
-void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges, const net::RouterCounters& link) {
+void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
+                                const net::RouterCounters& link) {
   std::uint64_t wanted = 0;
   for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
     queued_[kind]->Set(as_double(gauges.queued[kind]));
@@ -173,7 +188,9 @@ void CoordinatorMetrics::committed(std::size_t transitions, double seconds, bool
   }
 }
 
-void CoordinatorMetrics::update(const wire::BulkCounters& counters) { log_bytes_.follow(counters.bytes_in); }
+void CoordinatorMetrics::update(const wire::BulkCounters& counters) {
+  log_bytes_.follow(counters.bytes_in);
+}
 
 void CoordinatorMetrics::know_routes(const std::vector<std::string>& patterns) {
   std::vector<std::string> all = patterns;
@@ -188,11 +205,16 @@ void CoordinatorMetrics::know_routes(const std::vector<std::string>& patterns) {
 
 void CoordinatorMetrics::http_request(const std::string& route, unsigned status, double seconds) {
   const auto found = requests_.find(route);
-  if (found != requests_.end() && status >= 200 && status < 600) found->second[status / 100 - 2]->Increment();
+  if (found != requests_.end() && status >= 200 && status < 600)
+    found->second[status / 100 - 2]->Increment();
   if (seconds > 0) request_seconds_->Observe(seconds);
 }
 
-void CoordinatorMetrics::sse_clients(int change) { sse_clients_->Increment(change); }
-void CoordinatorMetrics::sse_dropped() { sse_dropped_->Increment(); }
+void CoordinatorMetrics::sse_clients(int change) {
+  sse_clients_->Increment(change);
+}
+void CoordinatorMetrics::sse_dropped() {
+  sse_dropped_->Increment();
+}
 
 }  // namespace cupel::coordinator

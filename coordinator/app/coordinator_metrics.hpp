@@ -1,17 +1,18 @@
-/// Every metric of the coordinator: names, labels and help in one place; all label sets are born at zero.
+/// Every metric of the coordinator: names, labels and help in one place; all label sets are born at
+/// zero.
 #pragma once
-
-#include <array>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "common/app/metrics.hpp"
 #include "common/net/router.hpp"
 #include "common/wire/bulk.hpp"
 #include "coordinator/core/actions.hpp"
 #include "coordinator/core/counters.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace cupel::coordinator {
 
@@ -44,7 +45,8 @@ class CoordinatorMetrics {
       seen = value;
     }
   };
-  Followed followed(const std::string& name, const std::string& help, const prometheus::Labels& labels = {});
+  Followed followed(const std::string& name, const std::string& help,
+                    const prometheus::Labels& labels = {});
   void make_task_metrics();
   void make_fleet_metrics();
   void make_bus_metrics();

@@ -1,23 +1,5 @@
 #include "coordinator/app/daemon.hpp"
 
-#include <spdlog/spdlog.h>
-#include <systemd/sd-daemon.h>
-
-#include <atomic>
-#include <csignal>
-#include <cstdio>
-#include <mutex>
-#include <optional>
-#include <thread>
-#include <utility>
-
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <nlohmann/json.hpp>
-#include <zmq.hpp>
-
 #include "common/app/metrics.hpp"
 #include "common/campaign/parse.hpp"
 #include "common/core/version.hpp"
@@ -27,6 +9,23 @@
 #include "coordinator/app/secrets.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/sql/store.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+#include <zmq.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <systemd/sd-daemon.h>
+#include <thread>
+#include <utility>
 
 namespace cupel::coordinator {
 namespace {
@@ -51,7 +50,8 @@ class LoopThread {
       try {
         io_.run();
       } catch (const std::exception& error) {
-        // Nothing may escape: the state of this loop is unknown now, and a supervisor starts us anew.
+        // Nothing may escape: the state of this loop is unknown now, and a supervisor starts us
+        // anew.
         spdlog::critical("the {} loop failed: {}", name_, error.what());
         spdlog::default_logger()->flush();
         std::_Exit(error_info(Errc::bug).exit_code);
@@ -89,7 +89,8 @@ class Readiness {
 
 Now wall_and_mono() {
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::steady_clock::now(), {std::chrono::duration_cast<std::chrono::microseconds>(wall).count()}};
+  return {std::chrono::steady_clock::now(),
+          {std::chrono::duration_cast<std::chrono::microseconds>(wall).count()}};
 }
 
 }  // namespace
@@ -146,7 +147,8 @@ class Daemon {
 };
 
 Result<void> Daemon::start() {
-  app::start_log({"cupel-coordinator", options_.log_format, options_.log_level}, metrics_.log_counter());
+  app::start_log({"cupel-coordinator", options_.log_format, options_.log_level},
+                 metrics_.log_counter());
   spdlog::info("cupel-coordinator {} starts, data in {}", kVersion, options_.data_dir);
   if (auto made = cupel::fs::ensure_private_dir(options_.data_dir); !made) return made;
   auto lock = cupel::fs::FileLock::take(options_.data_dir + "/lock");
@@ -158,15 +160,16 @@ Result<void> Daemon::start() {
   auto trust = net::TrustList::load(options_.trusted_keys);
   if (!trust) return trust.error();
   trust_ = std::make_shared<const net::TrustList>(std::move(*trust));
-  auto artifacts =
-      fs::ArtifactStore::open(options_.data_dir + "/artifacts", {kArtifactBytesMax, options_.reserve_bytes});
+  auto artifacts = fs::ArtifactStore::open(options_.data_dir + "/artifacts",
+                                           {kArtifactBytesMax, options_.reserve_bytes});
   if (!artifacts) return artifacts.error();
   artifacts_ = std::move(*artifacts);
   auto plans = fs::PlanStore::open(options_.data_dir + "/plans");
   if (!plans) return plans.error();
   plans_ = std::move(*plans);
 
-  for (auto step : {&Daemon::open_store, &Daemon::open_network, &Daemon::open_http, &Daemon::announce}) {
+  for (auto step :
+       {&Daemon::open_store, &Daemon::open_network, &Daemon::open_http, &Daemon::announce}) {
     if (auto done = (this->*step)(); !done) return done;
   }
   return {};
@@ -198,10 +201,12 @@ Result<void> Daemon::open_store() {
     if (parsed) {
       campaigns.emplace(row.id, std::move(*parsed));
     } else {
-      spdlog::error("campaign {} can't be read any more and is cancelled: {}", row.id.text(), parsed.error().text());
+      spdlog::error("campaign {} can't be read any more and is cancelled: {}", row.id.text(),
+                    parsed.error().text());
     }
   }
-  spdlog::info("store opened: {} open campaigns, {} open tasks", recovered->campaigns.size(), recovered->tasks.size());
+  spdlog::info("store opened: {} open campaigns, {} open tasks", recovered->campaigns.size(),
+               recovered->tasks.size());
 
   readers_ = std::make_unique<http::ReadPool>(std::move(readers));
   hub_ = std::make_unique<http::EventHub>(http_loop_.io(), *readers_, *last_event);
@@ -212,7 +217,9 @@ Result<void> Daemon::open_store() {
       .live_logs = live_logs_,
       .publish =
           [this](std::vector<EventRow> events) {
-            asio::post(http_loop_.io(), [this, events = std::move(events)]() mutable { hub_->publish(std::move(events)); });
+            asio::post(http_loop_.io(), [this, events = std::move(events)]() mutable {
+              hub_->publish(std::move(events));
+            });
           },
       .session_closed =
           [this](std::uint64_t session) {
@@ -228,7 +235,8 @@ Result<void> Daemon::open_store() {
             begin_stop(std::chrono::milliseconds(0));
           }};
   control_ = std::make_unique<ControlLoop>(
-      std::move(parts), Machine(options_.machine, std::move(*recovered), std::move(campaigns), wall_and_mono()));
+      std::move(parts),
+      Machine(options_.machine, std::move(*recovered), std::move(campaigns), wall_and_mono()));
   return {};
 }
 
@@ -246,9 +254,9 @@ Result<void> Daemon::open_network() {
   bulk.plane = net::Plane::bulk;
   bulk.endpoint = options_.bulk;
   bulk.key = *key_;
-  auto link = zmq::BulkLink::bind(bulk_loop_.io(), zmq_, std::move(bulk), zap_.get(), *artifacts_,
-                                  control_->lease_checks(),
-                                  [this](const wire::BulkCounters& counters) { numbers_.update(counters); });
+  auto link = zmq::BulkLink::bind(
+      bulk_loop_.io(), zmq_, std::move(bulk), zap_.get(), *artifacts_, control_->lease_checks(),
+      [this](const wire::BulkCounters& counters) { numbers_.update(counters); });
   if (!link) return link.error();
   bulk_ = std::move(*link);
   return {};
@@ -266,14 +274,15 @@ Result<void> Daemon::open_http() {
   serving.on_sse_clients = [this](int change) { numbers_.sse_clients(change); };
   serving.on_sse_dropped = [this] { numbers_.sse_dropped(); };
   server_ = std::make_unique<cupel::http::Server>(http_loop_.io(), std::move(serving));
-  api_ = std::make_unique<http::Api>(http::ApiParts{.control = *control_,
-                                                    .readers = *readers_,
-                                                    .events = *hub_,
-                                                    .artifacts = *artifacts_,
-                                                    .live_logs = live_logs_,
-                                                    .plans = *plans_,
-                                                    .metrics = [this] { return metrics_text(); },
-                                                    .not_ready_why = [this] { return readiness_.why(); }});
+  api_ = std::make_unique<http::Api>(
+      http::ApiParts{.control = *control_,
+                     .readers = *readers_,
+                     .events = *hub_,
+                     .artifacts = *artifacts_,
+                     .live_logs = live_logs_,
+                     .plans = *plans_,
+                     .metrics = [this] { return metrics_text(); },
+                     .not_ready_why = [this] { return readiness_.why(); }});
   api_->install(*server_);
   numbers_.know_routes(server_->patterns());
   return server_->listen();
@@ -285,9 +294,11 @@ asio::awaitable<std::string> Daemon::metrics_text() {
 }
 
 Result<void> Daemon::announce() {
-  for (const auto& [name, io] : {std::pair{"control", &control_io_}, std::pair{"http", &http_loop_.io()},
-                                 std::pair{"bulk", &bulk_loop_.io()}}) {
-    lags_.push_back(std::make_unique<app::LoopLag>(io->get_executor(), app::LoopLag::gauge(metrics_, name)));
+  for (const auto& [name, io] :
+       {std::pair{"control", &control_io_}, std::pair{"http", &http_loop_.io()},
+        std::pair{"bulk", &bulk_loop_.io()}}) {
+    lags_.push_back(
+        std::make_unique<app::LoopLag>(io->get_executor(), app::LoopLag::gauge(metrics_, name)));
   }
   signals_.add(SIGTERM);
   signals_.add(SIGINT);
@@ -305,12 +316,14 @@ Result<void> Daemon::announce() {
                                   {"control", control_->endpoint()},
                                   {"bulk", bulk_->endpoint()},
                                   {"public_key", key_->public_key.z85()}};
-    if (auto written = cupel::fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600); !written) {
+    if (auto written =
+            cupel::fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600);
+        !written) {
       return written;
     }
   }
-  spdlog::info("ready: http {}, control {}, bulk {}, {} trusted workers", server_->address(), control_->endpoint(),
-               bulk_->endpoint(), trust_->size());
+  spdlog::info("ready: http {}, control {}, bulk {}, {} trusted workers", server_->address(),
+               control_->endpoint(), bulk_->endpoint(), trust_->size());
   return {};
 }
 

@@ -5,7 +5,8 @@
 
 namespace cupel::coordinator {
 
-/// Runs until TERM or INT, or until the store is lost; returns the exit code. Errors of the start are printed.
+/// Runs until TERM or INT, or until the store is lost; returns the exit code. Errors of the start
+/// are printed.
 [[nodiscard]] int run_coordinator(const Options& options);
 
 }  // namespace cupel::coordinator

@@ -1,20 +1,20 @@
 /// Tells when a file has been written, replaced or removed.
 #pragma once
 
+#include "common/core/error.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
 #include <array>
 #include <filesystem>
 #include <functional>
 #include <string>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-
-#include "common/core/error.hpp"
-
 namespace cupel::coordinator {
 
-/// Watches the file's folder, since editors and our own tools replace a file by renaming another over it.
-/// Lives on the loop's thread.
+/// Watches the file's folder, since editors and our own tools replace a file by renaming another
+/// over it. Lives on the loop's thread.
 class FileWatch {
  public:
   /// Errors: io_error (the folder is missing).

@@ -1,8 +1,8 @@
-#include <cstdio>
-
 #include "common/config/config.hpp"
 #include "coordinator/app/daemon.hpp"
 #include "coordinator/app/options.hpp"
+
+#include <cstdio>
 
 int main(int argc, char** argv) {
   const auto schema = cupel::coordinator::settings_schema();

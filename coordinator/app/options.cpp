@@ -35,24 +35,29 @@ config::Schema settings_schema() {
               .sentence = "Address of the bulk plane, where workers send and fetch artifacts",
               .fallback = "tcp://127.0.0.1:7402",
               .example = "tcp://0.0.0.0:7402"});
-  schema.add({.name = "key_file",
-              .type = Type::secret_file,
-              .sentence = "The coordinator's key pair; default: made in data_dir at the first start",
-              .example = "/etc/cupel/coordinator.key"});
-  schema.add({.name = "trusted_keys",
-              .type = Type::path,
-              .sentence = "The workers that may connect; read again when it changes; default: in data_dir",
-              .example = "/etc/cupel/trusted_keys",
-              .reloadable = true});
-  schema.add({.name = "token_file",
-              .type = Type::secret_file,
-              .sentence = "Tokens of the API, one a line: TOKEN [NAME [SCOPE,SCOPE]]; made at the first start; "
-                          "default: in data_dir",
-              .example = "/etc/cupel/token"});
-  schema.add({.name = "ready_file",
-              .type = Type::path,
-              .sentence = "Written when everything listens: JSON with the addresses and the public key",
-              .example = "/run/cupel/coordinator.json"});
+  schema.add(
+      {.name = "key_file",
+       .type = Type::secret_file,
+       .sentence = "The coordinator's key pair; default: made in data_dir at the first start",
+       .example = "/etc/cupel/coordinator.key"});
+  schema.add(
+      {.name = "trusted_keys",
+       .type = Type::path,
+       .sentence = "The workers that may connect; read again when it changes; default: in data_dir",
+       .example = "/etc/cupel/trusted_keys",
+       .reloadable = true});
+  schema.add(
+      {.name = "token_file",
+       .type = Type::secret_file,
+       .sentence =
+           "Tokens of the API, one a line: TOKEN [NAME [SCOPE,SCOPE]]; made at the first start; "
+           "default: in data_dir",
+       .example = "/etc/cupel/token"});
+  schema.add(
+      {.name = "ready_file",
+       .type = Type::path,
+       .sentence = "Written when everything listens: JSON with the addresses and the public key",
+       .example = "/run/cupel/coordinator.json"});
   schema.add({.name = "log_format",
               .sentence = "Form of the log on standard error",
               .fallback = "text",
@@ -75,14 +80,16 @@ config::Schema settings_schema() {
               .fallback = "30000",
               .min = 500,
               .max = 3'600'000});
-  schema.add({.name = "holder_grace_ms",
-              .type = Type::number,
-              .sentence = "How long the worker that has a workspace may be away before its repository is fetched "
-                          "by another",
-              .unit = "milliseconds",
-              .fallback = "120000",
-              .min = 0,
-              .max = 86'400'000});
+  schema.add(
+      {.name = "holder_grace_ms",
+       .type = Type::number,
+       .sentence =
+           "How long the worker that has a workspace may be away before its repository is fetched "
+           "by another",
+       .unit = "milliseconds",
+       .fallback = "120000",
+       .min = 0,
+       .max = 86'400'000});
   schema.add({.name = "backoff_ms",
               .type = Type::number,
               .sentence = "Pause before a task that ended badly runs again; doubles each time",
@@ -119,7 +126,8 @@ Result<Options> options_from(const config::Settings& settings) {
   options.trusted_keys = in_data_dir("trusted_keys", "trusted_keys");
   options.token_file = in_data_dir("token_file", "token");
   options.ready_file = settings.text("ready_file");
-  options.log_format = app::parse_log_format(settings.text("log_format")).value_or(app::LogFormat::text);
+  options.log_format =
+      app::parse_log_format(settings.text("log_format")).value_or(app::LogFormat::text);
   options.log_level = settings.text("log_level");
   options.reserve_bytes = static_cast<std::uint64_t>(settings.number("disk_reserve"));
   options.machine.heartbeat = milliseconds(settings, "heartbeat_ms");
@@ -128,10 +136,11 @@ Result<Options> options_from(const config::Settings& settings) {
   options.machine.backoff_first = milliseconds(settings, "backoff_ms");
   options.machine.quarantine = milliseconds(settings, "quarantine_ms");
   if (options.machine.lease < 2 * options.machine.heartbeat) {
-    return Error{.code = Errc::bad_config,
-                 .what = "lease_ms must be at least twice heartbeat_ms: a worker renews by its heartbeats",
-                 .detail = {},
-                 .hint = {}};
+    return Error{
+        .code = Errc::bad_config,
+        .what = "lease_ms must be at least twice heartbeat_ms: a worker renews by its heartbeats",
+        .detail = {},
+        .hint = {}};
   }
   return options;
 }

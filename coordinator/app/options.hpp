@@ -1,12 +1,12 @@
 /// The coordinator's settings.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "common/app/log.hpp"
 #include "common/config/config.hpp"
 #include "coordinator/core/machine.hpp"
+
+#include <cstdint>
+#include <string>
 
 namespace cupel::coordinator {
 
@@ -16,10 +16,10 @@ struct Options {
   std::string control;
   std::string bulk;
   std::string key_file;
-  bool make_key = false;        ///< The key's place is ours: made at the first start.
+  bool make_key = false;  ///< The key's place is ours: made at the first start.
   std::string trusted_keys;
   std::string token_file;
-  std::string ready_file;       ///< Empty: none.
+  std::string ready_file;  ///< Empty: none.
   app::LogFormat log_format = app::LogFormat::text;
   std::string log_level;
   std::uint64_t reserve_bytes = 0;

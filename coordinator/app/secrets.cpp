@@ -1,5 +1,8 @@
 #include "coordinator/app/secrets.hpp"
 
+#include "common/core/time.hpp"
+#include "common/fs/files.hpp"
+
 #include <array>
 #include <chrono>
 #include <sstream>
@@ -7,15 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/core/time.hpp"
-#include "common/fs/files.hpp"
-
 namespace cupel::coordinator {
 namespace {
 
 constexpr std::uint64_t kTokenFileBytesMax = 64 * 1024;
 constexpr std::size_t kTokenCharsMin = 16;
-constexpr std::array kScopes = {std::string_view("read"), std::string_view("submit"), std::string_view("operate")};
+constexpr std::array kScopes = {std::string_view("read"), std::string_view("submit"),
+                                std::string_view("operate")};
 
 bool is_scope(std::string_view word) {
   for (const std::string_view scope : kScopes) {
@@ -38,7 +39,8 @@ Result<net::KeyPair> load_or_make_key(const std::filesystem::path& file, bool ma
   if (make && !std::filesystem::exists(file, ec)) {
     const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::system_clock::now().time_since_epoch());
-    auto written = net::write_key_file(file, net::generate_key_pair(), "made " + to_rfc3339({now.count()}));
+    auto written =
+        net::write_key_file(file, net::generate_key_pair(), "made " + to_rfc3339({now.count()}));
     if (!written) return written.error();
   }
   return net::read_key_file(file);
@@ -66,7 +68,8 @@ Result<cupel::http::TokenTable> parse_tokens(std::string_view text, const std::s
     std::string scopes;
     if (!(words >> token) || token.front() == '#') continue;
     words >> name >> scopes;
-    if (token.size() < kTokenCharsMin) return bad_line(file_name, number, "a token has at least 16 characters");
+    if (token.size() < kTokenCharsMin)
+      return bad_line(file_name, number, "a token has at least 16 characters");
     cupel::http::Principal principal{name, {}};
     std::istringstream list(scopes.empty() ? "read,submit,operate" : scopes);
     for (std::string scope; std::getline(list, scope, ',');) {

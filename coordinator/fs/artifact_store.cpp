@@ -1,16 +1,15 @@
 #include "coordinator/fs/artifact_store.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "common/fs/files.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
-
-#include "common/fs/files.hpp"
 
 namespace cupel::coordinator::fs {
 namespace {
@@ -20,7 +19,9 @@ constexpr std::uint64_t kReserveCheckBytes = 16ULL << 20;  // statvfs once for s
 
 Error file_error(const std::string& what, int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
-  return {.code = error == ENOENT ? Errc::not_found : full ? Errc::disk_full : Errc::io_error,
+  return {.code = error == ENOENT ? Errc::not_found
+                  : full          ? Errc::disk_full
+                                  : Errc::io_error,
           .what = what,
           .detail = std::strerror(error),
           .hint = {}};
@@ -93,7 +94,8 @@ ArtifactStore::ArtifactStore(std::filesystem::path dir, ArtifactLimits limits)
 Result<ArtifactStore> ArtifactStore::open(std::filesystem::path dir, ArtifactLimits limits) {
   if (auto cleared = cupel::fs::remove_tree(dir / "incoming"); !cleared) return cleared.error();
   for (const char* folder : {"", "sha256", "partial", "incoming"}) {
-    if (auto made = cupel::fs::ensure_private_dir(*folder == '\0' ? dir : dir / folder); !made) return made.error();
+    if (auto made = cupel::fs::ensure_private_dir(*folder == '\0' ? dir : dir / folder); !made)
+      return made.error();
   }
   return ArtifactStore(std::move(dir), limits);
 }
@@ -103,7 +105,9 @@ std::filesystem::path ArtifactStore::path(const Digest& digest) const {
   return dir_ / "sha256" / hex.substr(0, 2) / hex.substr(2);
 }
 
-std::filesystem::path ArtifactStore::partial(const Digest& digest) const { return dir_ / "partial" / digest.hex(); }
+std::filesystem::path ArtifactStore::partial(const Digest& digest) const {
+  return dir_ / "partial" / digest.hex();
+}
 
 std::optional<std::uint64_t> ArtifactStore::size(const Digest& digest) const {
   struct stat info{};
@@ -111,13 +115,15 @@ std::optional<std::uint64_t> ArtifactStore::size(const Digest& digest) const {
   return static_cast<std::uint64_t>(info.st_size);
 }
 
-Result<std::string> ArtifactStore::read(const Digest& digest, std::uint64_t offset, std::size_t bytes) const {
+Result<std::string> ArtifactStore::read(const Digest& digest, std::uint64_t offset,
+                                        std::size_t bytes) const {
   const Fd fd(path(digest), O_RDONLY);
   if (fd.get() < 0) return file_error("artifact sha256:" + digest.hex(), errno);
   std::string out(bytes, '\0');
   std::size_t have = 0;
   while (have < bytes) {
-    const ssize_t n = ::pread(fd.get(), out.data() + have, bytes - have, static_cast<off_t>(offset + have));
+    const ssize_t n =
+        ::pread(fd.get(), out.data() + have, bytes - have, static_cast<off_t>(offset + have));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return file_error("read artifact sha256:" + digest.hex(), errno);
     if (n == 0) break;
@@ -132,13 +138,14 @@ Result<void> ArtifactStore::room_for(std::uint64_t bytes) const {
   if (!space) return space.error();
   if (space->bytes_free >= limits_.reserve_bytes + bytes) return {};
   return Error{.code = Errc::disk_full,
-               .what = "no room for an artifact in " + dir_.string() + ": " + std::to_string(limits_.reserve_bytes) +
-                       " bytes stay reserved for the store",
+               .what = "no room for an artifact in " + dir_.string() + ": " +
+                       std::to_string(limits_.reserve_bytes) + " bytes stay reserved for the store",
                .detail = {},
                .hint = {}};
 }
 
-Result<ArtifactStore::Opened> ArtifactStore::open_put(const Digest& digest, std::uint64_t size_wanted) {
+Result<ArtifactStore::Opened> ArtifactStore::open_put(const Digest& digest,
+                                                      std::uint64_t size_wanted) {
   if (size_wanted > limits_.artifact_bytes_max) return too_large(limits_.artifact_bytes_max);
   if (size(digest)) return Opened{size_wanted, true};
   const Fd fd(partial(digest), O_RDWR | O_CREAT, 0600);
@@ -152,18 +159,20 @@ Result<ArtifactStore::Opened> ArtifactStore::open_put(const Digest& digest, std:
   return Opened{*kept, false};
 }
 
-Result<void> ArtifactStore::append(const Digest& digest, std::uint64_t offset, std::string_view bytes) {
+Result<void> ArtifactStore::append(const Digest& digest, std::uint64_t offset,
+                                   std::string_view bytes) {
   const Fd fd(partial(digest), O_WRONLY | O_APPEND);
   const auto kept = file_size(fd.get());
   if (!kept) return file_error("partial artifact sha256:" + digest.hex(), errno);
   if (*kept != offset) {
     return Error{.code = Errc::conflict,
-                 .what = "a piece for offset " + std::to_string(offset) + " where " + std::to_string(*kept) +
-                         " is next",
+                 .what = "a piece for offset " + std::to_string(offset) + " where " +
+                         std::to_string(*kept) + " is next",
                  .detail = {},
                  .hint = {}};
   }
-  if (offset + bytes.size() > limits_.artifact_bytes_max) return too_large(limits_.artifact_bytes_max);
+  if (offset + bytes.size() > limits_.artifact_bytes_max)
+    return too_large(limits_.artifact_bytes_max);
   if (offset / kReserveCheckBytes != (offset + bytes.size()) / kReserveCheckBytes) {
     if (auto room = room_for(bytes.size()); !room) return room;
   }
@@ -184,7 +193,8 @@ Result<void> ArtifactStore::finish_put(const Digest& digest) {
   return publish(file, fd.get(), digest);
 }
 
-Result<void> ArtifactStore::publish(const std::filesystem::path& file, int fd, const Digest& digest) const {
+Result<void> ArtifactStore::publish(const std::filesystem::path& file, int fd,
+                                    const Digest& digest) const {
   const std::filesystem::path target = path(digest);
   const std::filesystem::path folder = target.parent_path();
   if (auto made = cupel::fs::ensure_private_dir(folder); !made) return made;
@@ -192,7 +202,8 @@ Result<void> ArtifactStore::publish(const std::filesystem::path& file, int fd, c
   if (::rename(file.c_str(), target.c_str()) != 0) return file_error("rename an artifact", errno);
   for (const std::filesystem::path& dir : {folder, folder.parent_path()}) {
     const Fd dir_fd(dir, O_RDONLY | O_DIRECTORY);
-    if (dir_fd.get() < 0 || ::fsync(dir_fd.get()) != 0) return file_error("sync " + dir.string(), errno);
+    if (dir_fd.get() < 0 || ::fsync(dir_fd.get()) != 0)
+      return file_error("sync " + dir.string(), errno);
   }
   return {};
 }
@@ -205,7 +216,8 @@ Result<std::unique_ptr<ArtifactStore::Upload>> ArtifactStore::upload(const Diges
   return std::unique_ptr<Upload>(new Upload(*this, expected, file, fd));
 }
 
-ArtifactStore::Upload::Upload(const ArtifactStore& store, Digest expected, std::filesystem::path file, int fd)
+ArtifactStore::Upload::Upload(const ArtifactStore& store, Digest expected,
+                              std::filesystem::path file, int fd)
     : store_(store), expected_(expected), file_(std::move(file)), fd_(fd) {}
 
 ArtifactStore::Upload::~Upload() {
@@ -215,7 +227,8 @@ ArtifactStore::Upload::~Upload() {
 
 Result<void> ArtifactStore::Upload::write(std::string_view bytes) {
   const std::uint64_t after = bytes_ + bytes.size();
-  if (after > store_.limits_.artifact_bytes_max) return too_large(store_.limits_.artifact_bytes_max);
+  if (after > store_.limits_.artifact_bytes_max)
+    return too_large(store_.limits_.artifact_bytes_max);
   if (bytes_ / kReserveCheckBytes != after / kReserveCheckBytes) {
     if (auto room = store_.room_for(bytes.size()); !room) return room;
   }

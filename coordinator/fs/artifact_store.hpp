@@ -1,5 +1,10 @@
-/// Content-addressed bytes on the local disk: sha256/ab/cdef..., complete and verified or not there at all.
+/// Content-addressed bytes on the local disk: sha256/ab/cdef..., complete and verified or not there
+/// at all.
 #pragma once
+
+#include "common/core/digest.hpp"
+#include "common/core/error.hpp"
+#include "common/core/limits.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -8,10 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "common/core/digest.hpp"
-#include "common/core/error.hpp"
-#include "common/core/limits.hpp"
-
 namespace cupel::coordinator::fs {
 
 struct ArtifactLimits {
@@ -19,17 +20,20 @@ struct ArtifactLimits {
   std::uint64_t reserve_bytes = 256ULL << 20;  ///< Of the disk: kept free for the store.
 };
 
-/// Blocking. Threads may share it: files appear by rename only. One partial upload per digest: whoever appends
-/// at the right offset wins, and the digest decides at the end.
+/// Blocking. Threads may share it: files appear by rename only. One partial upload per digest:
+/// whoever appends at the right offset wins, and the digest decides at the end.
 class ArtifactStore {
  public:
-  /// Makes the folders (0700) and clears what an interrupted upload over HTTP left. Errors: io_error.
-  [[nodiscard]] static Result<ArtifactStore> open(std::filesystem::path dir, ArtifactLimits limits = {});
+  /// Makes the folders (0700) and clears what an interrupted upload over HTTP left. Errors:
+  /// io_error.
+  [[nodiscard]] static Result<ArtifactStore> open(std::filesystem::path dir,
+                                                  ArtifactLimits limits = {});
 
   [[nodiscard]] std::optional<std::uint64_t> size(const Digest& digest) const;
   [[nodiscard]] std::filesystem::path path(const Digest& digest) const;
   /// At most `bytes` from `offset`. Errors: not_found, io_error.
-  [[nodiscard]] Result<std::string> read(const Digest& digest, std::uint64_t offset, std::size_t bytes) const;
+  [[nodiscard]] Result<std::string> read(const Digest& digest, std::uint64_t offset,
+                                         std::size_t bytes) const;
 
   // Resumable uploads (bulk plane).
   struct Opened {
@@ -39,7 +43,8 @@ class ArtifactStore {
   /// Errors: too_large, disk_full, io_error.
   [[nodiscard]] Result<Opened> open_put(const Digest& digest, std::uint64_t size);
   /// `offset` must be where the file ends. Errors: conflict, too_large, disk_full, io_error.
-  [[nodiscard]] Result<void> append(const Digest& digest, std::uint64_t offset, std::string_view bytes);
+  [[nodiscard]] Result<void> append(const Digest& digest, std::uint64_t offset,
+                                    std::string_view bytes);
   /// Verifies, syncs, renames. Errors: artifact_mismatch (drops what came), io_error.
   [[nodiscard]] Result<void> finish_put(const Digest& digest);
 
@@ -70,7 +75,8 @@ class ArtifactStore {
   ArtifactStore(std::filesystem::path dir, ArtifactLimits limits);
   [[nodiscard]] std::filesystem::path partial(const Digest& digest) const;
   [[nodiscard]] Result<void> room_for(std::uint64_t bytes) const;
-  [[nodiscard]] Result<void> publish(const std::filesystem::path& file, int fd, const Digest& digest) const;
+  [[nodiscard]] Result<void> publish(const std::filesystem::path& file, int fd,
+                                     const Digest& digest) const;
 
   std::filesystem::path dir_;
   ArtifactLimits limits_;

@@ -16,7 +16,8 @@ void LiveLogs::add(const LogTail& tail) {
   auto found = streams_.find(key);
   if (found == streams_.end()) {
     by_age_.push_back(key);
-    found = streams_.emplace(key, Entry{tail.token, tail.offset, {}, std::prev(by_age_.end())}).first;
+    found =
+        streams_.emplace(key, Entry{tail.token, tail.offset, {}, std::prev(by_age_.end())}).first;
   }
   Entry& entry = found->second;
   by_age_.splice(by_age_.end(), by_age_, entry.age);
@@ -29,7 +30,8 @@ void LiveLogs::add(const LogTail& tail) {
   } else if (tail.offset + tail.bytes.size() <= end) {
     return;  // known already
   }
-  const std::size_t known = static_cast<std::size_t>(entry.offset + entry.bytes.size() - tail.offset);
+  const std::size_t known =
+      static_cast<std::size_t>(entry.offset + entry.bytes.size() - tail.offset);
   entry.bytes.append(tail.bytes, known);
   total_ += tail.bytes.size() - known;
   if (entry.bytes.size() > limits_.stream_bytes_max) {
@@ -38,12 +40,14 @@ void LiveLogs::add(const LogTail& tail) {
     entry.offset += cut;
     total_ -= cut;
   }
-  while (total_ > limits_.total_bytes_max && by_age_.size() > 1) erase(streams_.find(by_age_.front()));
+  while (total_ > limits_.total_bytes_max && by_age_.size() > 1)
+    erase(streams_.find(by_age_.front()));
 }
 
 void LiveLogs::drop(TaskId task) {
   const std::lock_guard lock(mutex_);
-  auto entry = streams_.lower_bound({task.value, static_cast<CheckKind>(0), static_cast<Stream>(0)});
+  auto entry =
+      streams_.lower_bound({task.value, static_cast<CheckKind>(0), static_cast<Stream>(0)});
   while (entry != streams_.end() && std::get<0>(entry->first) == task.value) erase(entry++);
 }
 

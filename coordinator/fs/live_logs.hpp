@@ -1,5 +1,9 @@
-/// Output of checks that run right now, in memory: a convenience for people who watch, never the record.
+/// Output of checks that run right now, in memory: a convenience for people who watch, never the
+/// record.
 #pragma once
+
+#include "common/core/ids.hpp"
+#include "common/core/message.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +15,12 @@
 #include <string_view>
 #include <tuple>
 
-#include "common/core/ids.hpp"
-#include "common/core/message.hpp"
-
 namespace cupel::coordinator::fs {
 
 struct LiveLogLimits {
-  std::size_t stream_bytes_max = 1024 * 1024;      ///< The oldest bytes of a stream give way.
-  std::size_t total_bytes_max = 64 * 1024 * 1024;  ///< The stream that was silent longest gives way.
+  std::size_t stream_bytes_max = 1024 * 1024;  ///< The oldest bytes of a stream give way.
+  std::size_t total_bytes_max =
+      64 * 1024 * 1024;  ///< The stream that was silent longest gives way.
 };
 
 /// Thread-safe.

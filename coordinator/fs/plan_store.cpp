@@ -1,12 +1,12 @@
 #include "coordinator/fs/plan_store.hpp"
 
-#include <algorithm>
-#include <utility>
-#include <vector>
-
 #include "common/core/ids.hpp"
 #include "common/core/limits.hpp"
 #include "common/fs/files.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace cupel::coordinator::fs {
 namespace {
@@ -31,7 +31,10 @@ Result<std::string> PlanStore::put(std::string_view json) {
 
 Result<std::string> PlanStore::get(std::string_view id) const {
   if (!id.starts_with("p-") || !from_base32(id.substr(2))) {
-    return Error{.code = Errc::not_found, .what = "'" + std::string(id) + "' is no plan", .detail = {}, .hint = {}};
+    return Error{.code = Errc::not_found,
+                 .what = "'" + std::string(id) + "' is no plan",
+                 .detail = {},
+                 .hint = {}};
   }
   auto text = cupel::fs::read_file(dir_ / (std::string(id) + ".json"), kPlanBytesMax);
   if (!text && text.error().code == Errc::not_found) {
@@ -52,7 +55,8 @@ void PlanStore::drop_oldest() const {
   }
   if (files.size() < kPlansMax) return;
   std::ranges::sort(files);
-  for (std::size_t i = 0; i <= files.size() - kPlansMax; ++i) std::filesystem::remove(files[i].second, ec);
+  for (std::size_t i = 0; i <= files.size() - kPlansMax; ++i)
+    std::filesystem::remove(files[i].second, ec);
 }
 
 }  // namespace cupel::coordinator::fs

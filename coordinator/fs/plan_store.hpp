@@ -1,12 +1,12 @@
 /// Plans that people made and may submit later: one small file each, the oldest give way.
 #pragma once
 
+#include "common/core/error.hpp"
+
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
-
-#include "common/core/error.hpp"
 
 namespace cupel::coordinator::fs {
 

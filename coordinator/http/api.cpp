@@ -18,8 +18,9 @@ constexpr std::string_view kPlainText = "text/plain; charset=utf-8";
 }  // namespace
 
 void Api::install(cupel::http::Server& server) {
-  server.route_sync("GET", "/-/healthy",
-                    [](const Request&) { return text_response(200, std::string(kPlainText), "healthy\n"); });
+  server.route_sync("GET", "/-/healthy", [](const Request&) {
+    return text_response(200, std::string(kPlainText), "healthy\n");
+  });
   server.route_sync("GET", "/-/ready", [this](const Request&) -> Response {
     const std::string why = parts_.not_ready_why();
     if (why.empty()) return text_response(200, std::string(kPlainText), "ready\n");
@@ -36,7 +37,9 @@ void Api::install(cupel::http::Server& server) {
       RouteOptions{.scope = "read"});
   server.route_sync(
       "GET", "/api/v1/schemas/campaign.json",
-      [](const Request&) { return text_response(200, "application/schema+json", campaign::json_schema()); },
+      [](const Request&) {
+        return text_response(200, "application/schema+json", campaign::json_schema());
+      },
       RouteOptions{.scope = "read"});
   install_campaigns(server);
   install_tasks(server);

@@ -1,9 +1,6 @@
 /// The coordinator's HTTP API (docs/api.md) on a common/http server.
 #pragma once
 
-#include <functional>
-#include <string>
-
 #include "common/campaign/campaign.hpp"
 #include "common/http/server.hpp"
 #include "coordinator/fs/artifact_store.hpp"
@@ -12,6 +9,9 @@
 #include "coordinator/http/control_port.hpp"
 #include "coordinator/http/event_hub.hpp"
 #include "coordinator/http/read_pool.hpp"
+
+#include <functional>
+#include <string>
 
 namespace cupel::coordinator::http {
 
@@ -24,7 +24,7 @@ struct ApiParts {
   fs::LiveLogs& live_logs;
   fs::PlanStore& plans;
   std::function<boost::asio::awaitable<std::string>()> metrics;  ///< Text of /metrics.
-  std::function<std::string()> not_ready_why;  ///< Empty = ready.
+  std::function<std::string()> not_ready_why;                    ///< Empty = ready.
 };
 
 /// One object for the server's life. Its handlers run on the HTTP loop.
@@ -79,7 +79,10 @@ Result<Identifier> id_param(const cupel::http::Request& request, const std::stri
   const std::string_view text = request.param(name);
   const auto id = Identifier::parse(text);
   if (id) return *id;
-  return Error{.code = Errc::not_found, .what = "'" + std::string(text) + "' is not known here", .detail = {}, .hint = {}};
+  return Error{.code = Errc::not_found,
+               .what = "'" + std::string(text) + "' is not known here",
+               .detail = {},
+               .hint = {}};
 }
 
 }  // namespace cupel::coordinator::http

@@ -1,10 +1,10 @@
-#include <charconv>
-#include <utility>
-
 #include "common/campaign/parse.hpp"
 #include "common/core/limits.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/views.hpp"
+
+#include <charconv>
+#include <utility>
 
 namespace cupel::coordinator::http {
 namespace {
@@ -41,19 +41,23 @@ Response diagnostics_problem(const std::vector<campaign::Diagnostic>& diagnostic
   const std::string count =
       diagnostics.size() == 1 ? "1 error" : std::to_string(diagnostics.size()) + " errors";
   return problem_with_status(
-      400, {.code = code, .what = "the campaign file has " + count, .detail = {}, .hint = {}}, items);
+      400, {.code = code, .what = "the campaign file has " + count, .detail = {}, .hint = {}},
+      items);
 }
 
 /// What only the client can resolve, and what must have been uploaded before.
-std::vector<ProblemItem> unusable_sources(const campaign::Campaign& campaign, const fs::ArtifactStore& artifacts) {
+std::vector<ProblemItem> unusable_sources(const campaign::Campaign& campaign,
+                                          const fs::ArtifactStore& artifacts) {
   std::vector<ProblemItem> items;
   for (const campaign::RepositoryEntry& entry : campaign.repositories) {
     if (const auto* path = std::get_if<campaign::LocalPath>(&entry.source)) {
-      items.push_back({entry.place.line, entry.place.column,
-                       "'" + path->path + "' is a folder of the client's machine: submit it with 'cupel run'",
-                       Errc::bad_value});
+      items.push_back(
+          {entry.place.line, entry.place.column,
+           "'" + path->path + "' is a folder of the client's machine: submit it with 'cupel run'",
+           Errc::bad_value});
     }
-    if (const auto* bundle = std::get_if<BundleSource>(&entry.source); bundle && !artifacts.size(bundle->artifact)) {
+    if (const auto* bundle = std::get_if<BundleSource>(&entry.source);
+        bundle && !artifacts.size(bundle->artifact)) {
       items.push_back({entry.place.line, entry.place.column,
                        "the bundle of '" + bundle->name + "' (sha256:" + bundle->artifact.hex() +
                            ") has not been uploaded",
@@ -84,11 +88,10 @@ json submitted(CampaignId id, const std::string& name, const std::string& digest
 }
 
 Response key_reused() {
-  return problem_with_status(
-      422, {.code = Errc::conflict,
-            .what = "this idempotency key was used for another campaign",
-            .detail = {},
-            .hint = "use a new key for another content"});
+  return problem_with_status(422, {.code = Errc::conflict,
+                                   .what = "this idempotency key was used for another campaign",
+                                   .detail = {},
+                                   .hint = "use a new key for another content"});
 }
 
 }  // namespace
@@ -97,26 +100,41 @@ void Api::install_campaigns(cupel::http::Server& server) {
   const RouteOptions read{.scope = "read"};
   const RouteOptions check_file{.scope = "read", .body_bytes_max = kCampaignFileBytesMax};
   const RouteOptions submit_file{.scope = "submit", .body_bytes_max = kCampaignFileBytesMax};
-  server.route("POST", "/api/v1/campaigns:check", [this](Request r) { return check(std::move(r)); }, check_file);
-  server.route("POST", "/api/v1/plans", [this](Request r) { return make_plan(std::move(r)); }, submit_file);
-  server.route("GET", "/api/v1/plans/{p}", [this](Request r) { return show_plan(std::move(r)); }, read);
-  server.route("POST", "/api/v1/campaigns", [this](Request r) { return submit(std::move(r)); }, submit_file);
-  server.route("GET", "/api/v1/campaigns", [this](Request r) { return list_campaigns(std::move(r)); }, read);
-  server.route("GET", "/api/v1/campaigns/{c}", [this](Request r) { return show_campaign(std::move(r)); }, read);
-  server.route("GET", "/api/v1/campaigns/{c}/document", [this](Request r) { return show_document(std::move(r)); },
-               read);
-  server.route("GET", "/api/v1/campaigns/{c}/results", [this](Request r) { return results(std::move(r)); }, read);
-  server.route_sync("GET", "/api/v1/campaigns/{c}/events", [this](const Request& r) { return events(r); }, read);
+  server.route(
+      "POST", "/api/v1/campaigns:check", [this](Request r) { return check(std::move(r)); },
+      check_file);
+  server.route(
+      "POST", "/api/v1/plans", [this](Request r) { return make_plan(std::move(r)); }, submit_file);
+  server.route(
+      "GET", "/api/v1/plans/{p}", [this](Request r) { return show_plan(std::move(r)); }, read);
+  server.route(
+      "POST", "/api/v1/campaigns", [this](Request r) { return submit(std::move(r)); }, submit_file);
+  server.route(
+      "GET", "/api/v1/campaigns", [this](Request r) { return list_campaigns(std::move(r)); }, read);
+  server.route(
+      "GET", "/api/v1/campaigns/{c}", [this](Request r) { return show_campaign(std::move(r)); },
+      read);
+  server.route(
+      "GET", "/api/v1/campaigns/{c}/document",
+      [this](Request r) { return show_document(std::move(r)); }, read);
+  server.route(
+      "GET", "/api/v1/campaigns/{c}/results", [this](Request r) { return results(std::move(r)); },
+      read);
+  server.route_sync(
+      "GET", "/api/v1/campaigns/{c}/events", [this](const Request& r) { return events(r); }, read);
   server.route_sync("GET", "/api/v1/events", [this](const Request& r) { return events(r); }, read);
-  server.route("POST", "/api/v1/campaigns/{c}/cancel", [this](Request r) { return cancel(std::move(r)); },
-               RouteOptions{.scope = "submit"});
+  server.route(
+      "POST", "/api/v1/campaigns/{c}/cancel", [this](Request r) { return cancel(std::move(r)); },
+      RouteOptions{.scope = "submit"});
 }
 
 asio::awaitable<Api::Given> Api::read_campaign(std::string body) {
   // Megabytes of YAML take a while: not on the loop that answers health checks.
-  std::function<Result<Parsed>(StoreReader&)> parse = [body = std::move(body)](StoreReader&) -> Result<Parsed> {
+  std::function<Result<Parsed>(StoreReader&)> parse =
+      [body = std::move(body)](StoreReader&) -> Result<Parsed> {
     Parsed parsed;
-    parsed.result = looks_like_json(body) ? campaign::parse_json(body) : campaign::parse_yaml(body, "campaign.yaml");
+    parsed.result = looks_like_json(body) ? campaign::parse_json(body)
+                                          : campaign::parse_yaml(body, "campaign.yaml");
     if (parsed.result) parsed.document = campaign::to_canonical_json(*parsed.result.campaign);
     return parsed;
   };
@@ -126,11 +144,15 @@ asio::awaitable<Api::Given> Api::read_campaign(std::string body) {
     given.refused = problem(parsed.error());
   } else if (!parsed->result) {
     given.refused = diagnostics_problem(parsed->result.diagnostics);
-  } else if (const auto items = unusable_sources(*parsed->result.campaign, parts_.artifacts); !items.empty()) {
-    given.refused = problem_with_status(
-        400, {.code = items.front().code, .what = "the campaign names sources that can't be used here",
-              .detail = {}, .hint = {}},
-        items);
+  } else if (const auto items = unusable_sources(*parsed->result.campaign, parts_.artifacts);
+             !items.empty()) {
+    given.refused =
+        problem_with_status(400,
+                            {.code = items.front().code,
+                             .what = "the campaign names sources that can't be used here",
+                             .detail = {},
+                             .hint = {}},
+                            items);
   } else {
     given.campaign = std::move(parsed->result.campaign);
     given.document = std::move(parsed->document);
@@ -175,7 +197,10 @@ Api::Answer Api::show_plan(Request request) {
 Api::Answer Api::submit(Request request) {
   const std::string key(request.header("idempotency-key"));
   if (key.size() > kIdempotencyKeyBytesMax) {
-    co_return problem({.code = Errc::bad_value, .what = "the idempotency key is too long", .detail = {}, .hint = {}});
+    co_return problem({.code = Errc::bad_value,
+                       .what = "the idempotency key is too long",
+                       .detail = {},
+                       .hint = {}});
   }
   std::string body = std::move(request.body);
   if (looks_like_json(body) && body.size() < 256) {
@@ -194,7 +219,8 @@ Api::Answer Api::submit(Request request) {
 
   if (!key.empty()) {
     std::function<Result<std::optional<CampaignSummary>>(StoreReader&)> look =
-        [owner = owner_of(*given.campaign, request), key](StoreReader& reader) -> Result<std::optional<CampaignSummary>> {
+        [owner = owner_of(*given.campaign, request),
+         key](StoreReader& reader) -> Result<std::optional<CampaignSummary>> {
       const auto known = reader.find_idempotent(owner, key);
       if (!known) return known.error();
       if (!*known) return std::optional<CampaignSummary>();
@@ -206,7 +232,8 @@ Api::Answer Api::submit(Request request) {
     if (!known) co_return problem(known.error());
     if (*known) {
       const CampaignRow& row = (*known)->campaign;
-      co_return row.digest == digest ? json_response(200, submitted(row.id, row.name, row.digest)) : key_reused();
+      co_return row.digest == digest ? json_response(200, submitted(row.id, row.name, row.digest))
+                                     : key_reused();
     }
   }
   SubmitCampaign event;
@@ -238,9 +265,8 @@ Api::Answer Api::list_campaigns(Request request) {
     }
   }
   const Page page{*limit, std::string(request.argument("page_token"))};
-  std::function<Result<std::vector<CampaignSummary>>(StoreReader&)> read = [page, state](StoreReader& reader) {
-    return reader.campaigns(page, state);
-  };
+  std::function<Result<std::vector<CampaignSummary>>(StoreReader&)> read =
+      [page, state](StoreReader& reader) { return reader.campaigns(page, state); };
   const auto list = co_await parts_.readers.run(std::move(read));
   if (!list) co_return problem(list.error());
   json body = {{"campaigns", json::array()}};
@@ -250,7 +276,9 @@ Api::Answer Api::list_campaigns(Request request) {
 }
 
 asio::awaitable<Result<CampaignSummary>> Api::find(CampaignId id) {
-  std::function<Result<CampaignSummary>(StoreReader&)> read = [id](StoreReader& reader) { return reader.campaign(id); };
+  std::function<Result<CampaignSummary>(StoreReader&)> read = [id](StoreReader& reader) {
+    return reader.campaign(id);
+  };
   co_return co_await parts_.readers.run(std::move(read));
 }
 
@@ -283,22 +311,26 @@ Api::Answer Api::results(Request request) {
   if (const std::string_view word = request.argument("verdict"); !word.empty()) {
     verdict = parse_name<Verdict>(word);
     if (!verdict) {
-      co_return problem(
-          {.code = Errc::bad_value, .what = "'" + std::string(word) + "' is no verdict", .detail = {}, .hint = {}});
+      co_return problem({.code = Errc::bad_value,
+                         .what = "'" + std::string(word) + "' is no verdict",
+                         .detail = {},
+                         .hint = {}});
     }
   }
   UnitId after;
   if (const std::string_view token = request.argument("page_token"); !token.empty()) {
     const auto parsed = UnitId::parse(token);
     if (!parsed) {
-      co_return problem(
-          {.code = Errc::bad_value, .what = "the page token is not one of ours", .detail = {}, .hint = {}});
+      co_return problem({.code = Errc::bad_value,
+                         .what = "the page token is not one of ours",
+                         .detail = {},
+                         .hint = {}});
     }
     after = *parsed;
   }
   // The bodies are large and parsed on the way: on a reader thread as well.
-  std::function<Result<std::string>(StoreReader&)> read = [id = *id, after, limit = *limit,
-                                                           verdict](StoreReader& reader) -> Result<std::string> {
+  std::function<Result<std::string>(StoreReader&)> read =
+      [id = *id, after, limit = *limit, verdict](StoreReader& reader) -> Result<std::string> {
     if (const auto known = reader.campaign(id); !known) return known.error();
     const auto list = reader.results(id, after, limit, verdict);
     if (!list) return list.error();
@@ -321,12 +353,16 @@ Response Api::events(const Request& request) {
   }
   // Without a number: a campaign's stream tells its whole story, the fleet's starts now.
   std::uint64_t after = campaign ? 0 : parts_.events.last_event();
-  const std::string_view given =
-      request.header("last-event-id").empty() ? request.argument("after") : request.header("last-event-id");
+  const std::string_view given = request.header("last-event-id").empty()
+                                     ? request.argument("after")
+                                     : request.header("last-event-id");
   if (!given.empty()) {
     const auto [end, ec] = std::from_chars(given.data(), given.data() + given.size(), after);
     if (ec != std::errc() || end != given.data() + given.size()) {
-      return problem({.code = Errc::bad_value, .what = "Last-Event-ID is no event number", .detail = {}, .hint = {}});
+      return problem({.code = Errc::bad_value,
+                      .what = "Last-Event-ID is no event number",
+                      .detail = {},
+                      .hint = {}});
     }
   }
   Response response;

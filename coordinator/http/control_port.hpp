@@ -1,14 +1,14 @@
 /// What the HTTP API asks of the control loop. Called on the HTTP loop; answers come back to it.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
+#include "coordinator/core/actions.hpp"
+#include "coordinator/core/machine.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
-#include "coordinator/core/actions.hpp"
-#include "coordinator/core/machine.hpp"
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace cupel::coordinator::http {
 
@@ -19,8 +19,8 @@ class ControlPort {
   ControlPort& operator=(const ControlPort&) = delete;
   virtual ~ControlPort() = default;
 
-  /// `request` of the events is filled in here. Answered after the commit. Errors: those of the machine,
-  /// not_ready while the coordinator stops.
+  /// `request` of the events is filled in here. Answered after the commit. Errors: those of the
+  /// machine, not_ready while the coordinator stops.
   virtual boost::asio::awaitable<Result<Reply::Done>> submit(SubmitCampaign event) = 0;
   virtual boost::asio::awaitable<Result<Reply::Done>> cancel(CampaignId campaign) = 0;
   virtual boost::asio::awaitable<Result<Reply::Done>> drain(WorkerId worker, bool on) = 0;

@@ -1,14 +1,13 @@
 #include "coordinator/http/event_hub.hpp"
 
-#include <spdlog/spdlog.h>
-
-#include <algorithm>
-#include <utility>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace cupel::coordinator::http {
 namespace {
@@ -35,8 +34,13 @@ struct EventHub::Listener {
   std::shared_ptr<EventStream> stream;
 };
 
-EventHub::EventHub(asio::io_context& loop, ReadPool& readers, std::uint64_t last_event, std::size_t ring_max)
-    : loop_(loop), readers_(readers), ring_max_(ring_max), before_ring_(last_event), last_(last_event) {}
+EventHub::EventHub(asio::io_context& loop, ReadPool& readers, std::uint64_t last_event,
+                   std::size_t ring_max)
+    : loop_(loop),
+      readers_(readers),
+      ring_max_(ring_max),
+      before_ring_(last_event),
+      last_(last_event) {}
 
 EventHub::~EventHub() = default;
 
@@ -52,7 +56,8 @@ void EventHub::publish(std::vector<EventRow> events) {
   for (Listener* listener : listeners_) listener->wake.cancel();
 }
 
-std::shared_ptr<EventStream> EventHub::subscribe(std::uint64_t after, std::optional<CampaignId> campaign) {
+std::shared_ptr<EventStream> EventHub::subscribe(std::uint64_t after,
+                                                 std::optional<CampaignId> campaign) {
   auto listener = std::make_shared<Listener>(loop_, after, campaign);
   auto stream = std::make_shared<EventStream>(loop_.get_executor());
   listener->stream = stream;
@@ -72,9 +77,10 @@ asio::awaitable<Result<std::vector<EventRow>>> EventHub::next(std::shared_ptr<Li
   if (listener->after < before_ring_) {
     const std::uint64_t after = listener->after;
     const auto campaign = listener->campaign;
-    std::function<Result<std::vector<EventRow>>(StoreReader&)> read = [after, campaign](StoreReader& reader) {
-      return reader.events_after(after, campaign, kRowsAtOnce);
-    };
+    std::function<Result<std::vector<EventRow>>(StoreReader&)> read =
+        [after, campaign](StoreReader& reader) {
+          return reader.events_after(after, campaign, kRowsAtOnce);
+        };
     auto answer = co_await readers_.run(std::move(read));
     if (answer && answer->empty()) listener->after = std::max(listener->after, before_ring_);
     co_return answer;
@@ -91,9 +97,8 @@ asio::awaitable<void> EventHub::feed(std::shared_ptr<Listener> listener) {
   const std::shared_ptr<EventStream> stream = listener->stream;
   bool over = false;
   if (listener->campaign) {
-    std::function<Result<CampaignSummary>(StoreReader&)> read = [id = *listener->campaign](StoreReader& reader) {
-      return reader.campaign(id);
-    };
+    std::function<Result<CampaignSummary>(StoreReader&)> read =
+        [id = *listener->campaign](StoreReader& reader) { return reader.campaign(id); };
     const auto summary = co_await readers_.run(std::move(read));
     over = !summary || is_over(summary->campaign.state);
   }
@@ -122,8 +127,8 @@ asio::awaitable<void> EventHub::feed(std::shared_ptr<Listener> listener) {
 }
 
 std::string event_json(const EventRow& event) {
-  std::string json = R"({"v":1,"seq":)" + std::to_string(event.seq) + R"(,"ts":")" + to_rfc3339(event.at) +
-                     R"(","type":")" + event.type + '"';
+  std::string json = R"({"v":1,"seq":)" + std::to_string(event.seq) + R"(,"ts":")" +
+                     to_rfc3339(event.at) + R"(","type":")" + event.type + '"';
   if (event.campaign) json += R"(,"campaign":")" + event.campaign.text() + '"';
   // The body is an object that the machine wrote on one line.
   if (event.body.size() > 2) {

@@ -1,8 +1,16 @@
 /// Brings committed events to everyone who listens by SSE.
 ///
-/// A listener reads from a ring of the newest events, and from the store when it is behind the ring, so nothing
-/// is lost or doubled however slow it is; memory stays bounded. Lives on the HTTP loop.
+/// A listener reads from a ring of the newest events, and from the store when it is behind the
+/// ring, so nothing is lost or doubled however slow it is; memory stays bounded. Lives on the HTTP
+/// loop.
 #pragma once
+
+#include "common/http/event_stream.hpp"
+#include "coordinator/http/read_pool.hpp"
+#include "coordinator/ports/store.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +19,6 @@
 #include <optional>
 #include <unordered_set>
 #include <vector>
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
-
-#include "common/http/event_stream.hpp"
-#include "coordinator/http/read_pool.hpp"
-#include "coordinator/ports/store.hpp"
 
 namespace cupel::coordinator::http {
 
@@ -33,8 +34,8 @@ class EventHub {
   /// After their commit, in order.
   void publish(std::vector<EventRow> events);
   /// Events after number `after`; of one campaign, then the stream ends with the campaign.
-  [[nodiscard]] std::shared_ptr<cupel::http::EventStream> subscribe(std::uint64_t after,
-                                                                   std::optional<CampaignId> campaign);
+  [[nodiscard]] std::shared_ptr<cupel::http::EventStream> subscribe(
+      std::uint64_t after, std::optional<CampaignId> campaign);
   [[nodiscard]] std::uint64_t last_event() const { return last_; }
 
  private:

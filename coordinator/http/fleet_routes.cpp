@@ -1,8 +1,8 @@
-#include <algorithm>
-#include <utility>
-
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/views.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace cupel::coordinator::http {
 namespace {
@@ -16,11 +16,15 @@ using nlohmann::json;
 
 void Api::install_fleet(cupel::http::Server& server) {
   const RouteOptions operate{.scope = "operate"};
-  server.route("GET", "/api/v1/workers", [this](Request r) { return list_workers(std::move(r)); },
-               RouteOptions{.scope = "read"});
-  server.route("POST", "/api/v1/workers/{w}/drain", [this](Request r) { return drain(std::move(r), true); }, operate);
-  server.route("POST", "/api/v1/workers/{w}/undrain", [this](Request r) { return drain(std::move(r), false); },
-               operate);
+  server.route(
+      "GET", "/api/v1/workers", [this](Request r) { return list_workers(std::move(r)); },
+      RouteOptions{.scope = "read"});
+  server.route(
+      "POST", "/api/v1/workers/{w}/drain", [this](Request r) { return drain(std::move(r), true); },
+      operate);
+  server.route(
+      "POST", "/api/v1/workers/{w}/undrain",
+      [this](Request r) { return drain(std::move(r), false); }, operate);
 }
 
 Api::Answer Api::list_workers(Request) {
@@ -34,10 +38,14 @@ Api::Answer Api::drain(Request request, bool on) {
   // People may name a worker by its name as well.
   const std::string text(request.param("w"));
   const auto workers = co_await parts_.control.workers();
-  const auto named = std::ranges::find_if(
-      workers, [&](const WorkerView& worker) { return worker.id.text() == text || worker.name == text; });
+  const auto named = std::ranges::find_if(workers, [&](const WorkerView& worker) {
+    return worker.id.text() == text || worker.name == text;
+  });
   if (named == workers.end()) {
-    co_return problem({.code = Errc::not_found, .what = "worker '" + text + "' is not known here", .detail = {}, .hint = {}});
+    co_return problem({.code = Errc::not_found,
+                       .what = "worker '" + text + "' is not known here",
+                       .detail = {},
+                       .hint = {}});
   }
   const WorkerId id = named->id;
   const auto done = co_await parts_.control.drain(id, on);

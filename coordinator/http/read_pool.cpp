@@ -4,7 +4,8 @@
 
 namespace cupel::coordinator::http {
 
-ReadPool::ReadPool(std::vector<std::unique_ptr<StoreReader>> readers) : readers_(std::move(readers)) {
+ReadPool::ReadPool(std::vector<std::unique_ptr<StoreReader>> readers)
+    : readers_(std::move(readers)) {
   for (auto& reader : readers_) {
     threads_.emplace_back([this, &reader] { serve(*reader); });
   }

@@ -1,6 +1,11 @@
 /// Threads for what blocks: reading the store, parsing large campaigns, syncing files.
 #pragma once
 
+#include "common/async/await_callback.hpp"
+#include "coordinator/ports/store.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -9,11 +14,6 @@
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include <boost/asio/awaitable.hpp>
-
-#include "common/async/await_callback.hpp"
-#include "coordinator/ports/store.hpp"
 
 namespace cupel::coordinator::http {
 
@@ -28,8 +28,8 @@ class ReadPool {
   ReadPool(const ReadPool&) = delete;
   ReadPool& operator=(const ReadPool&) = delete;
 
-  /// Runs `work` on a thread of the pool; the coroutine goes on where it was. An exception is a bug and becomes
-  /// Errc::bug.
+  /// Runs `work` on a thread of the pool; the coroutine goes on where it was. An exception is a bug
+  /// and becomes Errc::bug.
   template <typename T>
   [[nodiscard]] boost::asio::awaitable<Result<T>> run(std::function<Result<T>(StoreReader&)> work) {
     auto start = [this, work = std::move(work)](std::function<void(Result<T>)> done) {
@@ -37,7 +37,10 @@ class ReadPool {
         try {
           done(work(reader));
         } catch (const std::exception& error) {
-          done(Error{.code = Errc::bug, .what = "a read failed inside", .detail = error.what(), .hint = {}});
+          done(Error{.code = Errc::bug,
+                     .what = "a read failed inside",
+                     .detail = error.what(),
+                     .hint = {}});
         }
       });
     };

@@ -1,8 +1,8 @@
-#include <utility>
-
 #include "common/core/json.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/views.hpp"
+
+#include <utility>
 
 namespace cupel::coordinator::http {
 namespace {
@@ -24,7 +24,9 @@ class ArtifactSink final : public cupel::http::UploadSink {
   ArtifactSink(std::unique_ptr<fs::ArtifactStore::Upload> upload, Digest digest, ReadPool& pool)
       : upload_(std::move(upload)), digest_(digest), pool_(pool) {}
 
-  asio::awaitable<Result<void>> write(std::string piece) override { co_return upload_->write(piece); }
+  asio::awaitable<Result<void>> write(std::string piece) override {
+    co_return upload_->write(piece);
+  }
 
   asio::awaitable<Response> finish() override {
     // Syncing half a gigabyte takes seconds: not on the loop.
@@ -55,16 +57,21 @@ Response log_bytes(std::variant<std::string, cupel::http::RangedBody, cupel::htt
 
 void Api::install_tasks(cupel::http::Server& server) {
   const RouteOptions read{.scope = "read"};
-  server.route("GET", "/api/v1/tasks/{t}", [this](Request r) { return show_task(std::move(r)); }, read);
-  server.route("GET", "/api/v1/tasks/{t}/log", [this](Request r) { return log(std::move(r)); }, read);
-  server.route_upload("POST", "/api/v1/artifacts", [this](const Request& r) { return upload(r); }, kArtifactBytesMax,
-                      RouteOptions{.scope = "submit"});
+  server.route(
+      "GET", "/api/v1/tasks/{t}", [this](Request r) { return show_task(std::move(r)); }, read);
+  server.route(
+      "GET", "/api/v1/tasks/{t}/log", [this](Request r) { return log(std::move(r)); }, read);
+  server.route_upload(
+      "POST", "/api/v1/artifacts", [this](const Request& r) { return upload(r); },
+      kArtifactBytesMax, RouteOptions{.scope = "submit"});
 }
 
 Api::Answer Api::show_task(Request request) {
   const auto id = id_param<TaskId>(request, "t");
   if (!id) co_return problem(id.error());
-  std::function<Result<TaskView>(StoreReader&)> read = [id = *id](StoreReader& reader) { return reader.task(id); };
+  std::function<Result<TaskView>(StoreReader&)> read = [id = *id](StoreReader& reader) {
+    return reader.task(id);
+  };
   const auto view = co_await parts_.readers.run(std::move(read));
   if (!view) co_return problem(view.error());
   const auto why = co_await parts_.control.why(*id);
@@ -83,23 +90,29 @@ Api::Answer Api::log(Request request) {
                        .detail = {},
                        .hint = "check=list|build|vet|test|scan|custom and stream=stdout|stderr"});
   }
-  std::function<Result<TaskView>(StoreReader&)> read = [id = *id](StoreReader& reader) { return reader.task(id); };
+  std::function<Result<TaskView>(StoreReader&)> read = [id = *id](StoreReader& reader) {
+    return reader.task(id);
+  };
   const auto view = co_await parts_.readers.run(std::move(read));
   if (!view) co_return problem(view.error());
   if (const auto result = result_from_json(kept_json(view->result)); result) {
     const std::string name(request.argument("name"));
     for (const LogRef& ref : result->logs) {
-      if (ref.check != *check || ref.stream != *stream || (!name.empty() && ref.name != name)) continue;
+      if (ref.check != *check || ref.stream != *stream || (!name.empty() && ref.name != name))
+        continue;
       if (!parts_.artifacts.size(ref.artifact)) break;
       Response response = log_bytes(cupel::http::FileBody{parts_.artifacts.path(ref.artifact)});
       response.headers.emplace_back("X-Cupel-Log-State", ref.truncated ? "truncated" : "complete");
       co_return response;
     }
-    co_return problem({.code = Errc::not_found, .what = "this log was not kept", .detail = {}, .hint = {}});
+    co_return problem(
+        {.code = Errc::not_found, .what = "this log was not kept", .detail = {}, .hint = {}});
   }
   auto live = parts_.live_logs.read(*id, *check, *stream);
-  Response response = log_bytes(cupel::http::RangedBody{live ? std::move(live->bytes) : std::string()});
-  response.headers.emplace_back("X-Cupel-Log-State", view->task.state == TaskState::leased ? "running" : "waiting");
+  Response response =
+      log_bytes(cupel::http::RangedBody{live ? std::move(live->bytes) : std::string()});
+  response.headers.emplace_back("X-Cupel-Log-State",
+                                view->task.state == TaskState::leased ? "running" : "waiting");
   // The oldest bytes of a long log are gone from memory: where the first one here stands.
   response.headers.emplace_back("X-Cupel-Log-Offset", std::to_string(live ? live->offset : 0));
   co_return response;

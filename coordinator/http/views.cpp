@@ -1,9 +1,9 @@
 #include "coordinator/http/views.hpp"
 
+#include "common/core/json.hpp"
+
 #include <array>
 #include <charconv>
-
-#include "common/core/json.hpp"
 
 namespace cupel::coordinator::http {
 namespace {
@@ -18,7 +18,9 @@ constexpr std::array kPlainVerdicts = {Verdict::passing, Verdict::failing, Verdi
 constexpr std::array kTaskStates = {TaskState::blocked, TaskState::queued, TaskState::leased,
                                     TaskState::done,    TaskState::dead,   TaskState::cancelled};
 
-json time_or_null(WallTime time) { return time.us == 0 ? json() : json(to_rfc3339(time)); }
+json time_or_null(WallTime time) {
+  return time.us == 0 ? json() : json(to_rfc3339(time));
+}
 
 template <typename Identifier>
 json id_or_null(Identifier id) {
@@ -41,7 +43,8 @@ json summary_view(const CampaignSummary& summary) {
   const CampaignRow& row = summary.campaign;
   json verdicts = json::object();
   for (const Verdict verdict : kPlainVerdicts) verdicts[std::string(name(verdict))] = 0;
-  for (const auto& [verdict, count] : summary.verdicts) verdicts[std::string(name(verdict))] = count;
+  for (const auto& [verdict, count] : summary.verdicts)
+    verdicts[std::string(name(verdict))] = count;
   json tasks = json::object();
   for (const TaskState state : kTaskStates) tasks[std::string(name(state))] = 0;
   for (const auto& [state, count] : summary.tasks) tasks[std::string(name(state))] = count;
@@ -68,7 +71,8 @@ json unit_view(const UnitResult& result) {
   const json record = kept_json(result.result);
   const json evidence = member(record, "evidence", json::object());
   json seconds;
-  if (const auto typed = result_from_json(record); typed && typed->finished.us > typed->started.us) {
+  if (const auto typed = result_from_json(record);
+      typed && typed->finished.us > typed->started.us) {
     seconds = static_cast<double>(typed->finished.us - typed->started.us) / 1e6;
   }
   return {{"id", unit.id.text()},
@@ -118,17 +122,22 @@ json task_view(const TaskView& view, const std::optional<std::string>& why) {
 }
 
 json worker_view(const WorkerView& worker) {
-  return {{"id", worker.id.text()},       {"name", worker.name},
-          {"state", name(worker.state)},  {"slots", worker.slots},
-          {"running", worker.running},    {"engine", worker.engine},
-          {"version", worker.version},    {"host", worker.host},
-          {"blocked", worker.blocked},    {"labels", worker.labels},
+  return {{"id", worker.id.text()},
+          {"name", worker.name},
+          {"state", name(worker.state)},
+          {"slots", worker.slots},
+          {"running", worker.running},
+          {"engine", worker.engine},
+          {"version", worker.version},
+          {"host", worker.host},
+          {"blocked", worker.blocked},
+          {"labels", worker.labels},
           {"last_seen", time_or_null(worker.last_seen)}};
 }
 
 cupel::http::Response json_response(unsigned status, const json& body) {
-  return cupel::http::text_response(status, "application/json",
-                                    body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  return cupel::http::text_response(
+      status, "application/json", body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 Result<std::uint32_t> page_limit(const cupel::http::Request& request) {

@@ -1,14 +1,14 @@
 /// Records as the JSON of the API (docs/api.md). Pure.
 #pragma once
 
-#include <optional>
-#include <string>
-
-#include <nlohmann/json.hpp>
-
 #include "common/http/message.hpp"
 #include "coordinator/core/machine.hpp"
 #include "coordinator/ports/store.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
 
 namespace cupel::coordinator::http {
 

@@ -14,8 +14,10 @@ constexpr int kSqliteFull = 13;
 constexpr int kSqliteNotADatabase = 26;
 
 Error sqlite_error(const std::string& store, const soci::sqlite3_soci_error& error) {
-  Error out{.code = Errc::store_failed, .what = "the store " + store + " failed",
-            .detail = capped_detail(error.what()), .hint = {}};
+  Error out{.code = Errc::store_failed,
+            .what = "the store " + store + " failed",
+            .detail = capped_detail(error.what()),
+            .hint = {}};
   switch (error.result() & 0xff) {
     case kSqliteFull:
       out.code = Errc::disk_full;
@@ -41,7 +43,8 @@ Error sqlite_error(const std::string& store, const soci::sqlite3_soci_error& err
 
 }  // namespace
 
-Result<std::unique_ptr<Connection>> Connection::open_sqlite(const std::filesystem::path& file, Access access) {
+Result<std::unique_ptr<Connection>> Connection::open_sqlite(const std::filesystem::path& file,
+                                                            Access access) {
   const std::string path = file.string();
   if (path.find('"') != std::string::npos) {
     return Error{.code = Errc::bad_config,
@@ -53,9 +56,11 @@ Result<std::unique_ptr<Connection>> Connection::open_sqlite(const std::filesyste
   connection->name_ = path;
   soci::session& session = connection->session_;
   const auto opened = connection->guarded([&]() -> Result<void> {
-    session.open(soci::sqlite3, "db=\"" + path + "\" timeout=10 shared_cache=false synchronous=full");
+    session.open(soci::sqlite3,
+                 "db=\"" + path + "\" timeout=10 shared_cache=false synchronous=full");
     std::string mode;
-    // FULL: a commit is on the disk when it returns; everything that the fleet is promised rests on it.
+    // FULL: a commit is on the disk when it returns; everything that the fleet is promised rests on
+    // it.
     session << "PRAGMA synchronous=FULL";
     if (access == Access::read_only) {
       session << "PRAGMA query_only=ON";
@@ -99,7 +104,8 @@ Result<void> Connection::in_transaction(const std::function<Result<void>()>& wor
     return worked;
   });
   if (done) return done;
-  // After some failures SQLite has rolled back by itself, and then this one fails: nothing to do about it.
+  // After some failures SQLite has rolled back by itself, and then this one fails: nothing to do
+  // about it.
   const auto ignored = guarded([&]() -> Result<void> {
     session_ << "ROLLBACK";
     return {};

@@ -1,8 +1,8 @@
 #include "coordinator/sql/migrate.hpp"
 
-#include <charconv>
-
 #include "common/core/digest.hpp"
+
+#include <charconv>
 
 namespace cupel::coordinator::sql {
 namespace {
@@ -27,7 +27,8 @@ Result<void> check_applied(soci::session& session, const std::vector<Migration>&
     const long long version = version_of(migration);
     if (version > newest) break;
     std::string digest;
-    session << "SELECT digest FROM schema_migrations WHERE version = :v", soci::use(version), soci::into(digest);
+    session << "SELECT digest FROM schema_migrations WHERE version = :v", soci::use(version),
+        soci::into(digest);
     if (!session.got_data() || digest != sha256(migration.text).hex()) {
       return Error{.code = Errc::bad_config,
                    .what = "the store's schema differs from this program's at migration " +

@@ -1,11 +1,11 @@
-#include <algorithm>
-#include <string>
-#include <utility>
+#include "coordinator/sql/connection.hpp"
+#include "coordinator/sql/store.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "coordinator/sql/connection.hpp"
-#include "coordinator/sql/store.hpp"
+#include <algorithm>
+#include <string>
+#include <utility>
 
 namespace cupel::coordinator::sql {
 namespace {
@@ -18,7 +18,8 @@ constexpr std::uint32_t kRowsMax = 10'000;  // of one answer; recover() alone re
 
 template <typename Enum>
 Enum word(const std::string& text) {
-  // Only our own names are ever written; a word of a newer program falls back to the first of the list.
+  // Only our own names are ever written; a word of a newer program falls back to the first of the
+  // list.
   return parse_name<Enum>(text).value_or(static_cast<Enum>(0));
 }
 
@@ -40,7 +41,8 @@ std::vector<std::string> string_list(const std::string& json) {
 
 struct CampaignColumns {
   static constexpr const char* kNames =
-      "id, owner, name, priority, state, document, digest, idempotency_key, interruptions, created_us, finished_us";
+      "id, owner, name, priority, state, document, digest, idempotency_key, interruptions, "
+      "created_us, finished_us";
   Number id = 0, priority = 0, interruptions = 0, created = 0, finished = 0;
   std::string owner, name, state, document, digest, key;
 
@@ -72,7 +74,8 @@ struct CampaignColumns {
 };
 
 struct RepositoryColumns {
-  static constexpr const char* kNames = "id, campaign, ordinal, name, source, subdirs, pin, tree, holder";
+  static constexpr const char* kNames =
+      "id, campaign, ordinal, name, source, subdirs, pin, tree, holder";
   Number id = 0, campaign = 0, ordinal = 0, holder = 0;
   std::string name, source, subdirs, pin, tree;
 
@@ -134,10 +137,11 @@ struct UnitColumns {
 
 struct TaskColumns {
   static constexpr const char* kNames =
-      "id, campaign, repository, unit, kind, state, preferred, priority, charged, interruptions, token, worker, "
+      "id, campaign, repository, unit, kind, state, preferred, priority, charged, interruptions, "
+      "token, worker, "
       "ready_us, not_before_us, leased_us";
-  Number id = 0, campaign = 0, repository = 0, unit = 0, preferred = 0, priority = 0, charged = 0, interruptions = 0,
-         token = 0, worker = 0, ready = 0, not_before = 0, leased = 0;
+  Number id = 0, campaign = 0, repository = 0, unit = 0, preferred = 0, priority = 0, charged = 0,
+         interruptions = 0, token = 0, worker = 0, ready = 0, not_before = 0, leased = 0;
   std::string kind, state;
 
   void bind(soci::statement& s) {
@@ -209,8 +213,8 @@ CampaignSummary summary_of(soci::session& session, const CampaignColumns& column
   summary.campaign = columns.row();
   summary.interruptions = from_sql(columns.interruptions);
   const Number id = columns.id;
-  count_into(session, "SELECT verdict, COUNT(*) FROM units WHERE campaign = :id GROUP BY verdict", id,
-             [&](const std::string& group, std::uint64_t count) {
+  count_into(session, "SELECT verdict, COUNT(*) FROM units WHERE campaign = :id GROUP BY verdict",
+             id, [&](const std::string& group, std::uint64_t count) {
                summary.units += count;
                if (const auto verdict = parse_name<Verdict>(group)) {
                  summary.verdicts[*verdict] += count;
@@ -225,8 +229,9 @@ CampaignSummary summary_of(soci::session& session, const CampaignColumns& column
   Number repositories = 0;
   Number open = 0;
   session << "SELECT COUNT(*) FROM repositories WHERE campaign = :id", use(id), into(repositories);
-  session << "SELECT COUNT(*) FROM repositories r WHERE r.campaign = :id AND r.pin = '' AND NOT EXISTS "
-             "(SELECT 1 FROM units u WHERE u.repository = r.id)",
+  session
+      << "SELECT COUNT(*) FROM repositories r WHERE r.campaign = :id AND r.pin = '' AND NOT EXISTS "
+         "(SELECT 1 FROM units u WHERE u.repository = r.id)",
       use(id), into(open);
   summary.repositories = from_sql(repositories);
   summary.repositories_open = from_sql(open);
@@ -242,8 +247,9 @@ TaskView view_of(soci::session& session, const TaskColumns& columns) {
   std::string how;
   const Number id = columns.id;
   soci::statement statement =
-      (session.prepare << "SELECT token, worker, started_us, ended_us, how FROM attempts WHERE task = :id "
-                          "ORDER BY token",
+      (session.prepare
+           << "SELECT token, worker, started_us, ended_us, how FROM attempts WHERE task = :id "
+              "ORDER BY token",
        use(id), into(token), into(worker), into(started), into(ended), into(how));
   statement.execute();
   while (statement.fetch()) {
@@ -263,7 +269,8 @@ struct SqlReader::Inside {
   template <typename T, typename Work>
   Result<T> read(Work work) {
     T value{};
-    const auto done = connection->guarded([&]() -> Result<void> { return work(connection->session(), value); });
+    const auto done =
+        connection->guarded([&]() -> Result<void> { return work(connection->session(), value); });
     if (!done) return done.error();
     return value;
   }
@@ -291,7 +298,8 @@ Result<std::unique_ptr<SqlReader>> SqlReader::open(const std::filesystem::path& 
 }
 
 Result<Recovered> SqlReader::recover() {
-  return inside_->read_snapshot<Recovered>([](soci::session& session, Recovered& all) -> Result<void> {
+  return inside_->read_snapshot<Recovered>([](soci::session& session,
+                                              Recovered& all) -> Result<void> {
     std::string fleet;
     session << "SELECT value FROM facts WHERE name = 'fleet'", into(fleet);
     if (!session.got_data()) return not_found("the fleet's id");
@@ -304,8 +312,9 @@ Result<Recovered> SqlReader::recover() {
     const std::string open = "(SELECT id FROM campaigns WHERE state IN ('running', 'paused'))";
     select<CampaignColumns>(session, "campaigns WHERE state IN ('running', 'paused') ORDER BY id",
                             [&](const CampaignColumns& c) { all.campaigns.push_back(c.row()); });
-    select<RepositoryColumns>(session, "repositories WHERE campaign IN " + open + " ORDER BY id",
-                              [&](const RepositoryColumns& c) { all.repositories.push_back(c.row()); });
+    select<RepositoryColumns>(
+        session, "repositories WHERE campaign IN " + open + " ORDER BY id",
+        [&](const RepositoryColumns& c) { all.repositories.push_back(c.row()); });
     select<UnitColumns>(session, "units WHERE campaign IN " + open + " ORDER BY id",
                         [&](const UnitColumns& c) { all.units.push_back(c.row()); });
     select<TaskColumns>(session,
@@ -314,10 +323,10 @@ Result<Recovered> SqlReader::recover() {
                         [&](const TaskColumns& c) { all.tasks.push_back(c.row()); });
     Number id = 0, draining = 0, seen = 0;
     std::string name, key, host, version;
-    soci::statement workers = (session.prepare << "SELECT id, name, public_key, host, version, draining, "
-                                                  "last_seen_us FROM workers ORDER BY id",
-                               into(id), into(name), into(key), into(host), into(version), into(draining),
-                               into(seen));
+    soci::statement workers =
+        (session.prepare << "SELECT id, name, public_key, host, version, draining, "
+                            "last_seen_us FROM workers ORDER BY id",
+         into(id), into(name), into(key), into(host), into(version), into(draining), into(seen));
     workers.execute();
     while (workers.fetch()) {
       all.workers.push_back({{from_sql(id)}, name, key, host, version, {seen}});
@@ -327,13 +336,17 @@ Result<Recovered> SqlReader::recover() {
   });
 }
 
-Result<std::vector<CampaignSummary>> SqlReader::campaigns(Page page, std::optional<CampaignState> state) {
+Result<std::vector<CampaignSummary>> SqlReader::campaigns(Page page,
+                                                          std::optional<CampaignState> state) {
   using List = std::vector<CampaignSummary>;
   Number before = INT64_MAX;
   if (!page.token.empty()) {
     const auto id = CampaignId::parse(page.token);
     if (!id) {
-      return Error{.code = Errc::bad_value, .what = "the page token is not one of ours", .detail = {}, .hint = {}};
+      return Error{.code = Errc::bad_value,
+                   .what = "the page token is not one of ours",
+                   .detail = {},
+                   .hint = {}};
     }
     before = to_sql(id->value);
   }
@@ -343,10 +356,12 @@ Result<std::vector<CampaignSummary>> SqlReader::campaigns(Page page, std::option
     const auto keep = [&](const CampaignColumns& c) { rows.push_back(c); };
     if (state) {
       const std::string word(name(*state));
-      select<CampaignColumns>(session, "campaigns WHERE state = :s AND id < :b ORDER BY id DESC LIMIT :l", keep, word,
-                              before, limit);
+      select<CampaignColumns>(session,
+                              "campaigns WHERE state = :s AND id < :b ORDER BY id DESC LIMIT :l",
+                              keep, word, before, limit);
     } else {
-      select<CampaignColumns>(session, "campaigns WHERE id < :b ORDER BY id DESC LIMIT :l", keep, before, limit);
+      select<CampaignColumns>(session, "campaigns WHERE id < :b ORDER BY id DESC LIMIT :l", keep,
+                              before, limit);
     }
     for (const CampaignColumns& row : rows) list.push_back(summary_of(session, row));
     return {};
@@ -354,21 +369,25 @@ Result<std::vector<CampaignSummary>> SqlReader::campaigns(Page page, std::option
 }
 
 Result<CampaignSummary> SqlReader::campaign(CampaignId id) {
-  return inside_->read_snapshot<CampaignSummary>([&](soci::session& session, CampaignSummary& out) -> Result<void> {
-    const Number key = to_sql(id.value);
-    std::optional<CampaignColumns> row;
-    select<CampaignColumns>(session, "campaigns WHERE id = :id", [&](const CampaignColumns& c) { row = c; }, key);
-    if (!row) return not_found("campaign " + id.text());
-    out = summary_of(session, *row);
-    return {};
-  });
+  return inside_->read_snapshot<CampaignSummary>(
+      [&](soci::session& session, CampaignSummary& out) -> Result<void> {
+        const Number key = to_sql(id.value);
+        std::optional<CampaignColumns> row;
+        select<CampaignColumns>(
+            session, "campaigns WHERE id = :id", [&](const CampaignColumns& c) { row = c; }, key);
+        if (!row) return not_found("campaign " + id.text());
+        out = summary_of(session, *row);
+        return {};
+      });
 }
 
-Result<std::optional<CampaignId>> SqlReader::find_idempotent(const std::string& owner, const std::string& key) {
+Result<std::optional<CampaignId>> SqlReader::find_idempotent(const std::string& owner,
+                                                             const std::string& key) {
   using Found = std::optional<CampaignId>;
   return inside_->read<Found>([&](soci::session& session, Found& found) -> Result<void> {
     Number id = 0;
-    session << "SELECT id FROM campaigns WHERE owner = :o AND idempotency_key = :k AND idempotency_key <> ''",
+    session << "SELECT id FROM campaigns WHERE owner = :o AND idempotency_key = :k AND "
+               "idempotency_key <> ''",
         use(owner), use(key), into(id);
     if (session.got_data()) found = CampaignId{from_sql(id)};
     return {};
@@ -385,36 +404,41 @@ Result<std::vector<UnitResult>> SqlReader::results(CampaignId id, UnitId after, 
     const auto keep = [&](const UnitColumns& c) { list.push_back({c.row(), {}, {}, {}}); };
     if (verdict) {
       const std::string word(name(*verdict));
-      select<UnitColumns>(session, "units WHERE campaign = :c AND verdict = :v AND id > :a ORDER BY id LIMIT :l",
-                          keep, campaign, word, from, rows);
+      select<UnitColumns>(
+          session, "units WHERE campaign = :c AND verdict = :v AND id > :a ORDER BY id LIMIT :l",
+          keep, campaign, word, from, rows);
     } else {
-      select<UnitColumns>(session, "units WHERE campaign = :c AND id > :a ORDER BY id LIMIT :l", keep, campaign,
-                          from, rows);
+      select<UnitColumns>(session, "units WHERE campaign = :c AND id > :a ORDER BY id LIMIT :l",
+                          keep, campaign, from, rows);
     }
     for (UnitResult& result : list) {
       const Number repository = to_sql(result.unit.repository.value);
-      select<RepositoryColumns>(session, "repositories WHERE id = :id",
-                                [&](const RepositoryColumns& c) { result.repository = c.row(); }, repository);
+      select<RepositoryColumns>(
+          session, "repositories WHERE id = :id",
+          [&](const RepositoryColumns& c) { result.repository = c.row(); }, repository);
       result.result = one_text(session, "SELECT body FROM results WHERE task = :id",
                                to_sql(result.unit.deciding_task.value));
-      result.acquire = one_text(session,
-                                "SELECT r.body FROM tasks t JOIN results r ON r.task = t.id WHERE t.unit = :u AND "
-                                "t.unit <> 0 AND t.kind = 'acquire' ORDER BY t.id DESC LIMIT 1",
-                                to_sql(result.unit.id.value));
+      result.acquire = one_text(
+          session,
+          "SELECT r.body FROM tasks t JOIN results r ON r.task = t.id WHERE t.unit = :u AND "
+          "t.unit <> 0 AND t.kind = 'acquire' ORDER BY t.id DESC LIMIT 1",
+          to_sql(result.unit.id.value));
     }
     return {};
   });
 }
 
 Result<TaskView> SqlReader::task(TaskId id) {
-  return inside_->read_snapshot<TaskView>([&](soci::session& session, TaskView& view) -> Result<void> {
-    const Number key = to_sql(id.value);
-    std::optional<TaskColumns> row;
-    select<TaskColumns>(session, "tasks WHERE id = :id", [&](const TaskColumns& c) { row = c; }, key);
-    if (!row) return not_found("task " + id.text());
-    view = view_of(session, *row);
-    return {};
-  });
+  return inside_->read_snapshot<TaskView>(
+      [&](soci::session& session, TaskView& view) -> Result<void> {
+        const Number key = to_sql(id.value);
+        std::optional<TaskColumns> row;
+        select<TaskColumns>(
+            session, "tasks WHERE id = :id", [&](const TaskColumns& c) { row = c; }, key);
+        if (!row) return not_found("task " + id.text());
+        view = view_of(session, *row);
+        return {};
+      });
 }
 
 Result<std::vector<TaskView>> SqlReader::tasks_of(CampaignId campaign, UnitId unit) {
@@ -424,8 +448,9 @@ Result<std::vector<TaskView>> SqlReader::tasks_of(CampaignId campaign, UnitId un
     const Number owner = to_sql(campaign.value);
     const Number rows = kRowsMax;
     std::vector<TaskColumns> tasks;
-    select<TaskColumns>(session, "tasks WHERE unit = :u AND unit <> 0 AND campaign = :c ORDER BY id LIMIT :l",
-                        [&](const TaskColumns& c) { tasks.push_back(c); }, key, owner, rows);
+    select<TaskColumns>(
+        session, "tasks WHERE unit = :u AND unit <> 0 AND campaign = :c ORDER BY id LIMIT :l",
+        [&](const TaskColumns& c) { tasks.push_back(c); }, key, owner, rows);
     for (const TaskColumns& task : tasks) list.push_back(view_of(session, task));
     return {};
   });
@@ -435,13 +460,15 @@ Result<std::vector<RepositoryRow>> SqlReader::repositories(CampaignId id) {
   using List = std::vector<RepositoryRow>;
   return inside_->read<List>([&](soci::session& session, List& list) -> Result<void> {
     const Number key = to_sql(id.value);
-    select<RepositoryColumns>(session, "repositories WHERE campaign = :c ORDER BY id",
-                              [&](const RepositoryColumns& c) { list.push_back(c.row()); }, key);
+    select<RepositoryColumns>(
+        session, "repositories WHERE campaign = :c ORDER BY id",
+        [&](const RepositoryColumns& c) { list.push_back(c.row()); }, key);
     return {};
   });
 }
 
-Result<std::vector<EventRow>> SqlReader::events_after(std::uint64_t seq, std::optional<CampaignId> campaign,
+Result<std::vector<EventRow>> SqlReader::events_after(std::uint64_t seq,
+                                                      std::optional<CampaignId> campaign,
                                                       std::uint32_t limit) {
   using List = std::vector<EventRow>;
   return inside_->read<List>([&](soci::session& session, List& list) -> Result<void> {
@@ -465,18 +492,20 @@ Result<std::vector<EventRow>> SqlReader::events_after(std::uint64_t seq, std::op
                       " ORDER BY seq LIMIT :l");
     statement.define_and_bind();
     statement.execute();
-    while (statement.fetch()) list.push_back({from_sql(number), {from_sql(from)}, type, body, {at}});
+    while (statement.fetch())
+      list.push_back({from_sql(number), {from_sql(from)}, type, body, {at}});
     return {};
   });
 }
 
 Result<std::uint64_t> SqlReader::last_event() {
-  return inside_->read<std::uint64_t>([](soci::session& session, std::uint64_t& last) -> Result<void> {
-    Number seq = 0;
-    session << "SELECT COALESCE(MAX(seq), 0) FROM events", into(seq);
-    last = from_sql(seq);
-    return {};
-  });
+  return inside_->read<std::uint64_t>(
+      [](soci::session& session, std::uint64_t& last) -> Result<void> {
+        Number seq = 0;
+        session << "SELECT COALESCE(MAX(seq), 0) FROM events", into(seq);
+        last = from_sql(seq);
+        return {};
+      });
 }
 
 }  // namespace cupel::coordinator::sql

@@ -1,12 +1,12 @@
 #include "coordinator/sql/statements.hpp"
 
-#include <string>
-#include <string_view>
-#include <utility>
+#include "common/core/json.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "common/core/json.hpp"
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace cupel::coordinator::sql {
 namespace {
@@ -21,82 +21,111 @@ Error mismatch(std::string what) {
 
 }  // namespace
 
-// The bound variables of all statements: prepared once, filled before each execution. Names are shared where
-// the meaning is.
+// The bound variables of all statements: prepared once, filled before each execution. Names are
+// shared where the meaning is.
 struct Statements::All {
   All(soci::session& s, std::uint64_t next)
       : next_event(next),
-        insert_campaign((s.prepare << "INSERT INTO campaigns (id, owner, name, priority, state, document, digest, "
-                                      "idempotency_key, interruptions, created_us, finished_us) VALUES "
-                                      "(:id, :owner, :name, :priority, :state, :document, :digest, :key, 0, :at, 0)",
-                         use(id), use(text1), use(text2), use(number1), use(state), use(text3), use(text4),
-                         use(text5), use(at))),
-        change_campaign((s.prepare << "UPDATE campaigns SET state = :state, finished_us = :finished WHERE id = :id",
-                         use(state), use(number1), use(id))),
-        insert_repository((s.prepare << "INSERT INTO repositories (id, campaign, ordinal, name, source, subdirs, "
-                                        "pin, tree, holder) VALUES (:id, :campaign, :ordinal, :name, :source, "
-                                        ":subdirs, :pin, :tree, :holder)",
-                           use(id), use(campaign), use(number1), use(text1), use(text2), use(text3), use(text4),
-                           use(text5), use(worker))),
-        pin_repository((s.prepare << "UPDATE repositories SET pin = :pin, tree = :tree, holder = :holder "
-                                     "WHERE id = :id",
-                        use(text1), use(text2), use(worker), use(id))),
-        hold_repository((s.prepare << "UPDATE repositories SET holder = :holder WHERE id = :id", use(worker),
-                         use(id))),
-        insert_unit((s.prepare << "INSERT INTO units (id, campaign, repository, info, verdict, reason, fault, "
-                                  "message, deciding_task, finished_us) VALUES (:id, :campaign, :repository, "
-                                  ":info, :verdict, :reason, :fault, :message, :task, :at)",
-                     use(id), use(campaign), use(repository), use(text1), use(text2), use(text3), use(text4),
-                     use(text5), use(task), use(at))),
-        finish_unit((s.prepare << "UPDATE units SET verdict = :verdict, reason = :reason, fault = :fault, "
-                                  "message = :message, deciding_task = :task, finished_us = :at WHERE id = :id",
-                     use(text1), use(text2), use(text3), use(text4), use(task), use(at), use(id))),
-        insert_task((s.prepare << "INSERT INTO tasks (id, campaign, repository, unit, kind, state, preferred, "
-                                  "priority, charged, interruptions, token, worker, ready_us, not_before_us, "
-                                  "leased_us) VALUES (:id, :campaign, :repository, :unit, :kind, :state, "
-                                  ":preferred, :priority, :charged, :interruptions, :token, :worker, :ready, "
-                                  ":not_before, 0)",
-                     use(id), use(campaign), use(repository), use(unit), use(text1), use(state), use(preferred),
-                     use(number1), use(charged), use(interruptions), use(token), use(worker), use(at),
-                     use(not_before))),
-        insert_spec((s.prepare << "INSERT INTO specs (task, spec) VALUES (:id, :spec)", use(id), use(text1))),
-        lease_task((s.prepare << "UPDATE tasks SET state = 'leased', token = :token, worker = :worker, "
-                                 "leased_us = :at WHERE id = :id AND state = 'queued' AND token < :token2",
-                    use(token), use(worker), use(at), use(id), use(token))),
+        insert_campaign(
+            (s.prepare
+                 << "INSERT INTO campaigns (id, owner, name, priority, state, document, digest, "
+                    "idempotency_key, interruptions, created_us, finished_us) VALUES "
+                    "(:id, :owner, :name, :priority, :state, :document, :digest, :key, 0, :at, 0)",
+             use(id), use(text1), use(text2), use(number1), use(state), use(text3), use(text4),
+             use(text5), use(at))),
+        change_campaign(
+            (s.prepare
+                 << "UPDATE campaigns SET state = :state, finished_us = :finished WHERE id = :id",
+             use(state), use(number1), use(id))),
+        insert_repository(
+            (s.prepare << "INSERT INTO repositories (id, campaign, ordinal, name, source, subdirs, "
+                          "pin, tree, holder) VALUES (:id, :campaign, :ordinal, :name, :source, "
+                          ":subdirs, :pin, :tree, :holder)",
+             use(id), use(campaign), use(number1), use(text1), use(text2), use(text3), use(text4),
+             use(text5), use(worker))),
+        pin_repository(
+            (s.prepare << "UPDATE repositories SET pin = :pin, tree = :tree, holder = :holder "
+                          "WHERE id = :id",
+             use(text1), use(text2), use(worker), use(id))),
+        hold_repository((s.prepare << "UPDATE repositories SET holder = :holder WHERE id = :id",
+                         use(worker), use(id))),
+        insert_unit(
+            (s.prepare
+                 << "INSERT INTO units (id, campaign, repository, info, verdict, reason, fault, "
+                    "message, deciding_task, finished_us) VALUES (:id, :campaign, :repository, "
+                    ":info, :verdict, :reason, :fault, :message, :task, :at)",
+             use(id), use(campaign), use(repository), use(text1), use(text2), use(text3),
+             use(text4), use(text5), use(task), use(at))),
+        finish_unit(
+            (s.prepare
+                 << "UPDATE units SET verdict = :verdict, reason = :reason, fault = :fault, "
+                    "message = :message, deciding_task = :task, finished_us = :at WHERE id = :id",
+             use(text1), use(text2), use(text3), use(text4), use(task), use(at), use(id))),
+        insert_task(
+            (s.prepare
+                 << "INSERT INTO tasks (id, campaign, repository, unit, kind, state, preferred, "
+                    "priority, charged, interruptions, token, worker, ready_us, not_before_us, "
+                    "leased_us) VALUES (:id, :campaign, :repository, :unit, :kind, :state, "
+                    ":preferred, :priority, :charged, :interruptions, :token, :worker, :ready, "
+                    ":not_before, 0)",
+             use(id), use(campaign), use(repository), use(unit), use(text1), use(state),
+             use(preferred), use(number1), use(charged), use(interruptions), use(token),
+             use(worker), use(at), use(not_before))),
+        insert_spec((s.prepare << "INSERT INTO specs (task, spec) VALUES (:id, :spec)", use(id),
+                     use(text1))),
+        lease_task(
+            (s.prepare << "UPDATE tasks SET state = 'leased', token = :token, worker = :worker, "
+                          "leased_us = :at WHERE id = :id AND state = 'queued' AND token < :token2",
+             use(token), use(worker), use(at), use(id), use(token))),
         read_spec((s.prepare << "SELECT spec FROM specs WHERE task = :id", use(id), into(spec))),
-        end_attempt((s.prepare << "INSERT INTO attempts (token, task, worker, started_us, ended_us, how) "
-                                  "SELECT token, id, worker, leased_us, :at, :how FROM tasks "
-                                  "WHERE id = :id AND state = 'leased'",
-                     use(at), use(how), use(id))),
-        count_interruptions((s.prepare << "UPDATE campaigns SET interruptions = interruptions + :now - "
-                                          "(SELECT interruptions FROM tasks WHERE id = :id) "
-                                          "WHERE id = (SELECT campaign FROM tasks WHERE id = :id2)",
+        end_attempt(
+            (s.prepare << "INSERT INTO attempts (token, task, worker, started_us, ended_us, how) "
+                          "SELECT token, id, worker, leased_us, :at, :how FROM tasks "
+                          "WHERE id = :id AND state = 'leased'",
+             use(at), use(how), use(id))),
+        count_interruptions((s.prepare
+                                 << "UPDATE campaigns SET interruptions = interruptions + :now - "
+                                    "(SELECT interruptions FROM tasks WHERE id = :id) "
+                                    "WHERE id = (SELECT campaign FROM tasks WHERE id = :id2)",
                              use(interruptions), use(id), use(id))),
-        return_task((s.prepare << "UPDATE tasks SET state = :state, charged = :charged, interruptions = "
-                                  ":interruptions, not_before_us = :not_before, ready_us = :at, worker = 0 "
-                                  "WHERE id = :id AND token = :token AND state = 'leased'",
-                     use(state), use(charged), use(interruptions), use(not_before), use(at), use(id), use(token))),
-        finish_task((s.prepare << "UPDATE tasks SET state = 'done' WHERE id = :id AND token = :token "
-                                  "AND state = 'leased'",
-                     use(id), use(token))),
-        insert_result((s.prepare << "INSERT INTO results (task, token, body, at_us) VALUES (:id, :token, :body, "
-                                    ":at)",
-                       use(id), use(token), use(text1), use(at))),
-        change_task((s.prepare << "UPDATE tasks SET state = :state, preferred = :preferred, ready_us = :at "
-                                  "WHERE id = :id AND state NOT IN ('done', 'dead')",
-                     use(state), use(preferred), use(at), use(id))),
-        see_worker((s.prepare << "INSERT INTO workers (id, name, public_key, host, version, draining, "
-                                 "first_seen_us, last_seen_us) VALUES (:id, :name, :key, :host, :version, 0, :at, "
-                                 ":at2) ON CONFLICT (id) DO UPDATE SET name = excluded.name, public_key = "
-                                 "excluded.public_key, host = excluded.host, version = excluded.version, "
-                                 "last_seen_us = excluded.last_seen_us",
-                    use(id), use(text1), use(text2), use(text3), use(text4), use(at), use(at))),
-        drain_worker((s.prepare << "UPDATE workers SET draining = :on WHERE id = :id", use(number1), use(id))),
-        insert_event((s.prepare << "INSERT INTO events (seq, campaign, type, body, at_us) VALUES (:seq, :campaign, "
-                                   ":type, :body, :at)",
-                      use(id), use(campaign), use(text1), use(text2), use(at))),
-        reserve((s.prepare << "UPDATE sequences SET value = :value WHERE name = :name AND value < :value2",
-                 use(number1), use(text1), use(number1))) {}
+        return_task(
+            (s.prepare << "UPDATE tasks SET state = :state, charged = :charged, interruptions = "
+                          ":interruptions, not_before_us = :not_before, ready_us = :at, worker = 0 "
+                          "WHERE id = :id AND token = :token AND state = 'leased'",
+             use(state), use(charged), use(interruptions), use(not_before), use(at), use(id),
+             use(token))),
+        finish_task(
+            (s.prepare << "UPDATE tasks SET state = 'done' WHERE id = :id AND token = :token "
+                          "AND state = 'leased'",
+             use(id), use(token))),
+        insert_result(
+            (s.prepare
+                 << "INSERT INTO results (task, token, body, at_us) VALUES (:id, :token, :body, "
+                    ":at)",
+             use(id), use(token), use(text1), use(at))),
+        change_task(
+            (s.prepare << "UPDATE tasks SET state = :state, preferred = :preferred, ready_us = :at "
+                          "WHERE id = :id AND state NOT IN ('done', 'dead')",
+             use(state), use(preferred), use(at), use(id))),
+        see_worker(
+            (s.prepare << "INSERT INTO workers (id, name, public_key, host, version, draining, "
+                          "first_seen_us, last_seen_us) VALUES (:id, :name, :key, :host, :version, "
+                          "0, :at, "
+                          ":at2) ON CONFLICT (id) DO UPDATE SET name = excluded.name, public_key = "
+                          "excluded.public_key, host = excluded.host, version = excluded.version, "
+                          "last_seen_us = excluded.last_seen_us",
+             use(id), use(text1), use(text2), use(text3), use(text4), use(at), use(at))),
+        drain_worker((s.prepare << "UPDATE workers SET draining = :on WHERE id = :id", use(number1),
+                      use(id))),
+        insert_event((
+            s.prepare
+                << "INSERT INTO events (seq, campaign, type, body, at_us) VALUES (:seq, :campaign, "
+                   ":type, :body, :at)",
+            use(id), use(campaign), use(text1), use(text2), use(at))),
+        reserve(
+            (s.prepare
+                 << "UPDATE sequences SET value = :value WHERE name = :name AND value < :value2",
+             use(number1), use(text1), use(number1))) {}
 
   Result<void> operator()(const CampaignCreated& t);
   Result<void> operator()(const CampaignChanged& t);
@@ -120,16 +149,19 @@ struct Statements::All {
   std::uint64_t next_event;
   Applied* applied = nullptr;
 
-  Number id = 0, campaign = 0, repository = 0, unit = 0, task = 0, worker = 0, preferred = 0, token = 0;
+  Number id = 0, campaign = 0, repository = 0, unit = 0, task = 0, worker = 0, preferred = 0,
+         token = 0;
   Number number1 = 0, charged = 0, interruptions = 0, at = 0, not_before = 0;
   std::string text1, text2, text3, text4, text5, state, how, spec;
 
-  soci::statement insert_campaign, change_campaign, insert_repository, pin_repository, hold_repository, insert_unit,
-      finish_unit, insert_task, insert_spec, lease_task, read_spec, end_attempt, count_interruptions, return_task,
-      finish_task, insert_result, change_task, see_worker, drain_worker, insert_event, reserve;
+  soci::statement insert_campaign, change_campaign, insert_repository, pin_repository,
+      hold_repository, insert_unit, finish_unit, insert_task, insert_spec, lease_task, read_spec,
+      end_attempt, count_interruptions, return_task, finish_task, insert_result, change_task,
+      see_worker, drain_worker, insert_event, reserve;
 };
 
-Result<void> Statements::All::one_row(soci::statement& statement, std::string_view what, std::uint64_t of) {
+Result<void> Statements::All::one_row(soci::statement& statement, std::string_view what,
+                                      std::uint64_t of) {
   statement.execute(true);
   if (statement.get_affected_rows() == 1) return {};
   return mismatch("the store refused to " + std::string(what) + " " + std::to_string(of) +
@@ -243,7 +275,8 @@ Result<void> Statements::All::operator()(const TaskLeased& t) {
   worker = to_sql(t.worker.value);
   at = t.at.us;
   if (auto leased = one_row(lease_task, "lease task", t.id.value); !leased) return leased;
-  if (!read_spec.execute(true)) return mismatch("task " + t.id.text() + " has no spec in the store");
+  if (!read_spec.execute(true))
+    return mismatch("task " + t.id.text() + " has no spec in the store");
   applied->specs[t.id] = spec;
   return {};
 }
@@ -268,8 +301,10 @@ Result<void> Statements::All::operator()(const TaskFinished& t) {
   at = t.at.us;
   how = name(t.result.outcome);
   end_attempt.execute(true);
-  // The machine has checked the token; this is the last gate, against whoever else writes to this store.
-  if (auto finished = one_row(finish_task, "record the result of task", t.id.value); !finished) return finished;
+  // The machine has checked the token; this is the last gate, against whoever else writes to this
+  // store.
+  if (auto finished = one_row(finish_task, "record the result of task", t.id.value); !finished)
+    return finished;
   text1 = to_json(t.result).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   insert_result.execute(true);
   return {};
@@ -339,7 +374,11 @@ Result<void> Statements::apply(const Transition& transition, Applied& applied) {
   return std::visit(*all_, transition);
 }
 
-void Statements::rewind_events(std::uint64_t next_event) { all_->next_event = next_event; }
-std::uint64_t Statements::next_event() const { return all_->next_event; }
+void Statements::rewind_events(std::uint64_t next_event) {
+  all_->next_event = next_event;
+}
+std::uint64_t Statements::next_event() const {
+  return all_->next_event;
+}
 
 }  // namespace cupel::coordinator::sql

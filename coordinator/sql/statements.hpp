@@ -1,12 +1,13 @@
-/// One prepared statement for each kind of transition. Internal to coordinator/sql; runs inside a transaction.
+/// One prepared statement for each kind of transition. Internal to coordinator/sql; runs inside a
+/// transaction.
 #pragma once
-
-#include <cstdint>
-#include <memory>
 
 #include "common/core/error.hpp"
 #include "coordinator/ports/store.hpp"
 #include "coordinator/sql/connection.hpp"
+
+#include <cstdint>
+#include <memory>
 
 namespace cupel::coordinator::sql {
 
@@ -18,8 +19,8 @@ class Statements {
   Statements(const Statements&) = delete;
   Statements& operator=(const Statements&) = delete;
 
-  /// Errors: store_failed, when a transition doesn't fit the row (a token that isn't the live one): the caller
-  /// rolls back. Database exceptions pass through.
+  /// Errors: store_failed, when a transition doesn't fit the row (a token that isn't the live one):
+  /// the caller rolls back. Database exceptions pass through.
   [[nodiscard]] Result<void> apply(const Transition& transition, Applied& applied);
   /// After a rollback.
   void rewind_events(std::uint64_t next_event);

@@ -1,10 +1,10 @@
 #include "coordinator/sql/store.hpp"
 
-#include <sys/stat.h>
-
 #include "common/fs/files.hpp"
 #include "coordinator/sql/connection.hpp"
 #include "coordinator/sql/migrate.hpp"
+
+#include <sys/stat.h>
 
 namespace cupel::coordinator::sql {
 
@@ -19,7 +19,8 @@ Result<void> prepare_store(const std::filesystem::path& file) {
   if (auto migrated = migrate(**connection); !migrated) return migrated;
   return (*connection)->in_transaction([&]() -> Result<void> {
     const std::string fleet = std::to_string(fs::random_u64() >> 1U | 1U);
-    (*connection)->session() << "INSERT INTO facts (name, value) VALUES ('fleet', :fleet) ON CONFLICT DO NOTHING",
+    (*connection)->session()
+        << "INSERT INTO facts (name, value) VALUES ('fleet', :fleet) ON CONFLICT DO NOTHING",
         soci::use(fleet);
     return {};
   });

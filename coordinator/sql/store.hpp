@@ -1,6 +1,8 @@
 /// The SQL store. SQLite for now; the statements are portable, the dialect is in connection.cpp.
 #pragma once
 
+#include "coordinator/ports/store.hpp"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -11,23 +13,24 @@
 #include <mutex>
 #include <thread>
 
-#include "coordinator/ports/store.hpp"
-
 namespace cupel::coordinator::sql {
 
-/// Makes the file (0600) or migrates it, and gives the fleet its id. Call it before a writer or reader.
-/// Errors: store_failed, disk_full, bad_config (newer schema).
+/// Makes the file (0600) or migrates it, and gives the fleet its id. Call it before a writer or
+/// reader. Errors: store_failed, disk_full, bad_config (newer schema).
 [[nodiscard]] Result<void> prepare_store(const std::filesystem::path& file);
 
 struct WriterOptions {
   /// Transitions after which a group is committed although more batches wait.
   std::size_t group_transitions_max = 8192;
-  /// After each commit, on the writer's thread: batches, transitions, seconds, success. For metrics.
-  std::function<void(std::size_t batches, std::size_t transitions, double seconds, bool ok)> on_commit;
+  /// After each commit, on the writer's thread: batches, transitions, seconds, success. For
+  /// metrics.
+  std::function<void(std::size_t batches, std::size_t transitions, double seconds, bool ok)>
+      on_commit;
 };
 
-/// One thread that owns a connection: takes every batch that waits and commits them as one transaction. After
-/// the first failure every batch fails: nothing of the failed group is in the store.
+/// One thread that owns a connection: takes every batch that waits and commits them as one
+/// transaction. After the first failure every batch fails: nothing of the failed group is in the
+/// store.
 class SqlWriter final : public StoreWriter {
  public:
   [[nodiscard]] static Result<std::unique_ptr<SqlWriter>> open(const std::filesystem::path& file,
@@ -67,9 +70,11 @@ class SqlReader final : public StoreReader {
   ~SqlReader() override;
 
   Result<Recovered> recover() override;
-  Result<std::vector<CampaignSummary>> campaigns(Page page, std::optional<CampaignState> state) override;
+  Result<std::vector<CampaignSummary>> campaigns(Page page,
+                                                 std::optional<CampaignState> state) override;
   Result<CampaignSummary> campaign(CampaignId id) override;
-  Result<std::optional<CampaignId>> find_idempotent(const std::string& owner, const std::string& key) override;
+  Result<std::optional<CampaignId>> find_idempotent(const std::string& owner,
+                                                    const std::string& key) override;
   Result<std::vector<UnitResult>> results(CampaignId id, UnitId after, std::uint32_t limit,
                                           std::optional<Verdict> verdict) override;
   Result<TaskView> task(TaskId id) override;

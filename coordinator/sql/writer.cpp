@@ -1,9 +1,9 @@
-#include <chrono>
-#include <utility>
-
 #include "coordinator/sql/connection.hpp"
 #include "coordinator/sql/statements.hpp"
 #include "coordinator/sql/store.hpp"
+
+#include <chrono>
+#include <utility>
 
 namespace cupel::coordinator::sql {
 namespace {
@@ -23,7 +23,8 @@ struct SqlWriter::Inside {
   std::unique_ptr<Statements> statements;
 };
 
-Result<std::unique_ptr<SqlWriter>> SqlWriter::open(const std::filesystem::path& file, WriterOptions options) {
+Result<std::unique_ptr<SqlWriter>> SqlWriter::open(const std::filesystem::path& file,
+                                                   WriterOptions options) {
   auto connection = Connection::open_sqlite(file, Access::read_write);
   if (!connection) return connection.error();
   auto inside = std::make_unique<Inside>();

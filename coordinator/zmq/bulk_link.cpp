@@ -1,9 +1,9 @@
 #include "coordinator/zmq/bulk_link.hpp"
 
+#include "common/wire/codec.hpp"
+
 #include <chrono>
 #include <utility>
-
-#include "common/wire/codec.hpp"
 
 namespace cupel::coordinator::zmq {
 namespace {
@@ -14,10 +14,11 @@ constexpr std::chrono::seconds kTick{5};
 
 class BulkLink::Port final : public wire::BulkPort {
  public:
-  Port(fs::ArtifactStore& artifacts, LeaseChecks checks) : artifacts_(artifacts), checks_(std::move(checks)) {}
+  Port(fs::ArtifactStore& artifacts, LeaseChecks checks)
+      : artifacts_(artifacts), checks_(std::move(checks)) {}
 
-  Result<void> may_put(const wire::BulkPeer& peer, std::uint64_t session, const LiveLease& lease, const Digest&,
-                       std::uint64_t) override {
+  Result<void> may_put(const wire::BulkPeer& peer, std::uint64_t session, const LiveLease& lease,
+                       const Digest&, std::uint64_t) override {
     return checks_.may_put(session, peer.key, lease);
   }
   Result<void> may_get(const wire::BulkPeer& peer, std::uint64_t session, const LiveLease& lease,
@@ -52,15 +53,17 @@ class BulkLink::Port final : public wire::BulkPort {
 BulkLink::BulkLink(boost::asio::io_context& loop) : timer_(loop) {}
 BulkLink::~BulkLink() = default;
 
-Result<std::unique_ptr<BulkLink>> BulkLink::bind(boost::asio::io_context& loop, ::zmq::context_t& context,
-                                                 net::RouterOptions options, const net::ZapHandler* zap,
-                                                 fs::ArtifactStore& artifacts, LeaseChecks checks,
-                                                 std::function<void(const wire::BulkCounters&)> counted) {
+Result<std::unique_ptr<BulkLink>> BulkLink::bind(
+    boost::asio::io_context& loop, ::zmq::context_t& context, net::RouterOptions options,
+    const net::ZapHandler* zap, fs::ArtifactStore& artifacts, LeaseChecks checks,
+    std::function<void(const wire::BulkCounters&)> counted) {
   std::unique_ptr<BulkLink> link(new BulkLink(loop));
   link->counted_ = std::move(counted);
   link->port_ = std::make_unique<Port>(artifacts, std::move(checks));
   link->server_ = std::make_unique<wire::BulkServer>(*link->port_);
-  auto received = [raw = link.get()](net::Peer peer, const std::string& bytes) { raw->received(std::move(peer), bytes); };
+  auto received = [raw = link.get()](net::Peer peer, const std::string& bytes) {
+    raw->received(std::move(peer), bytes);
+  };
   auto router = net::Router::bind(loop, context, std::move(options), zap, std::move(received));
   if (!router) return router.error();
   link->router_ = std::move(*router);
@@ -68,15 +71,20 @@ Result<std::unique_ptr<BulkLink>> BulkLink::bind(boost::asio::io_context& loop, 
   return link;
 }
 
-std::string BulkLink::endpoint() const { return router_->last_endpoint(); }
+std::string BulkLink::endpoint() const {
+  return router_->last_endpoint();
+}
 
-void BulkLink::drop_session(std::uint64_t session) { server_->drop_session(session); }
+void BulkLink::drop_session(std::uint64_t session) {
+  server_->drop_session(session);
+}
 
 void BulkLink::received(net::Peer peer, const std::string& bytes) {
   auto message = wire::decode_bulk_to_coordinator(bytes);
   if (!message) return;  // no transfer that it could be answered for
   const wire::BulkPeer who{peer.routing_id, peer.key.z85()};
-  for (const BulkToWorker& answer : server_->on_message(who, std::move(*message), std::chrono::steady_clock::now())) {
+  for (const BulkToWorker& answer :
+       server_->on_message(who, std::move(*message), std::chrono::steady_clock::now())) {
     // What doesn't arrive stalls the transfer, and the worker begins it again.
     static_cast<void>(router_->send(peer, wire::encode(answer)));
   }

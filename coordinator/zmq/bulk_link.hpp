@@ -1,23 +1,25 @@
 /// The bulk plane's socket: artifacts of live leases, in and out of the artifact store.
 #pragma once
 
+#include "common/net/router.hpp"
+#include "common/wire/bulk.hpp"
+#include "coordinator/fs/artifact_store.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
-#include "common/net/router.hpp"
-#include "common/wire/bulk.hpp"
-#include "coordinator/fs/artifact_store.hpp"
-
 namespace cupel::coordinator::zmq {
 
-/// Asks the control loop, which knows sessions and leases; blocks the bulk loop until it has answered.
+/// Asks the control loop, which knows sessions and leases; blocks the bulk loop until it has
+/// answered.
 struct LeaseChecks {
-  std::function<Result<void>(std::uint64_t session, const std::string& key, const LiveLease& lease)> may_put;
+  std::function<Result<void>(std::uint64_t session, const std::string& key, const LiveLease& lease)>
+      may_put;
   std::function<Result<void>(std::uint64_t session, const std::string& key, const LiveLease& lease,
                              const Digest& artifact)>
       may_get;
@@ -27,11 +29,10 @@ struct LeaseChecks {
 class BulkLink {
  public:
   /// `artifacts` outlives the link. Errors: those of net::Router::bind.
-  [[nodiscard]] static Result<std::unique_ptr<BulkLink>> bind(boost::asio::io_context& loop,
-                                                              ::zmq::context_t& context, net::RouterOptions options,
-                                                              const net::ZapHandler* zap,
-                                                              fs::ArtifactStore& artifacts, LeaseChecks checks,
-                                                              std::function<void(const wire::BulkCounters&)> counted);
+  [[nodiscard]] static Result<std::unique_ptr<BulkLink>> bind(
+      boost::asio::io_context& loop, ::zmq::context_t& context, net::RouterOptions options,
+      const net::ZapHandler* zap, fs::ArtifactStore& artifacts, LeaseChecks checks,
+      std::function<void(const wire::BulkCounters&)> counted);
   ~BulkLink();
 
   void drop_session(std::uint64_t session);

@@ -1,13 +1,15 @@
 #include "coordinator/zmq/control_link.hpp"
 
-#include <utility>
-
 #include "common/wire/codec.hpp"
+
+#include <utility>
 
 namespace cupel::coordinator::zmq {
 
-Result<std::unique_ptr<ControlLink>> ControlLink::bind(boost::asio::io_context& loop, ::zmq::context_t& context,
-                                                       net::RouterOptions options, const net::ZapHandler* zap,
+Result<std::unique_ptr<ControlLink>> ControlLink::bind(boost::asio::io_context& loop,
+                                                       ::zmq::context_t& context,
+                                                       net::RouterOptions options,
+                                                       const net::ZapHandler* zap,
                                                        OnEvent on_event) {
   std::unique_ptr<ControlLink> link(new ControlLink);
   auto received = [on_event = std::move(on_event)](net::Peer peer, const std::string& bytes) {

@@ -1,13 +1,14 @@
-/// The control plane's socket: bytes from workers become events of the machine, its messages become bytes.
+/// The control plane's socket: bytes from workers become events of the machine, its messages become
+/// bytes.
 #pragma once
+
+#include "common/net/router.hpp"
+#include "coordinator/core/actions.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-
-#include "common/net/router.hpp"
-#include "coordinator/core/actions.hpp"
 
 namespace cupel::coordinator::zmq {
 
@@ -20,9 +21,11 @@ class ControlLink {
   [[nodiscard]] static Result<std::unique_ptr<ControlLink>> bind(boost::asio::io_context& loop,
                                                                  ::zmq::context_t& context,
                                                                  net::RouterOptions options,
-                                                                 const net::ZapHandler* zap, OnEvent on_event);
+                                                                 const net::ZapHandler* zap,
+                                                                 OnEvent on_event);
 
-  /// Lost when the peer is gone or reads too slowly: leases and acknowledgements are built for that.
+  /// Lost when the peer is gone or reads too slowly: leases and acknowledgements are built for
+  /// that.
   net::SendStatus send(const Send& message);
   [[nodiscard]] std::string endpoint() const { return router_->last_endpoint(); }
   [[nodiscard]] const net::RouterCounters& counters() const { return router_->counters(); }

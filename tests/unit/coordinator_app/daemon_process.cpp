@@ -1,18 +1,18 @@
 #include "tests/unit/coordinator_app/daemon_process.hpp"
 
+#include <array>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <fstream>
-#include <iterator>
-
 namespace cupel::coordinator {
 
-DaemonProcess::DaemonProcess(std::filesystem::path dir, std::vector<std::string> extra) : dir_(std::move(dir)) {
+DaemonProcess::DaemonProcess(std::filesystem::path dir, std::vector<std::string> extra)
+    : dir_(std::move(dir)) {
   std::vector<std::string> arguments = {CUPEL_BINARY_DIR "/bin/cupel-coordinator",
                                         "--data-dir=" + (dir_ / "data").string(),
                                         "--listen=127.0.0.1:0",
@@ -74,7 +74,9 @@ bool DaemonProcess::wait_until_ready() {
   return ready_.is_object();
 }
 
-void DaemonProcess::signal(int number) const { ::kill(pid_, number); }
+void DaemonProcess::signal(int number) const {
+  ::kill(pid_, number);
+}
 
 int DaemonProcess::wait_for_end() {
   int status = 0;

@@ -1,15 +1,14 @@
 #pragma once
 
-#include <sys/types.h>
+#include <nlohmann/json.hpp>
 
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <sys/types.h>
 #include <thread>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace cupel::coordinator {
 

@@ -1,18 +1,17 @@
 // The real daemon as a child process, driven over HTTP and by workers that speak the real protocol.
-#include <gtest/gtest.h>
-
-#include <signal.h>
-
-#include <filesystem>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <set>
-
 #include "common/fs/files.hpp"
 #include "common/httpclient/client.hpp"
 #include "common/net/trust_list.hpp"
 #include "tests/unit/coordinator_app/daemon_process.hpp"
 #include "tests/unit/coordinator_app/scripted_worker.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <signal.h>
 
 namespace cupel::coordinator {
 namespace {
@@ -49,7 +48,8 @@ class DaemonTest : public testing::Test {
   void restart() {
     const json before = daemon_->ready();
     daemon_.reset();
-    start({"--control=" + before["control"].get<std::string>(), "--bulk=" + before["bulk"].get<std::string>()});
+    start({"--control=" + before["control"].get<std::string>(),
+           "--bulk=" + before["bulk"].get<std::string>()});
   }
   void trust(const net::KeyPair& key, const std::string& name = "scripted") {
     const auto added = net::add_trusted(dir_ / "trusted", key.public_key, {name, {}});
@@ -138,8 +138,9 @@ TEST_F(DaemonTest, ACampaignOfThreeModulesEndsWithItsVerdicts) {
   EXPECT_EQ(types["unit.finished"], 6);
   EXPECT_EQ(types["campaign.finished"], 1);
   EXPECT_EQ(submit(kCampaign, "once"), campaign);
-  const auto reused = client().post("/api/v1/campaigns", std::string(kCampaign) + "description: other\n",
-                                    "application/yaml", {{"Idempotency-Key", "once"}});
+  const auto reused =
+      client().post("/api/v1/campaigns", std::string(kCampaign) + "description: other\n",
+                    "application/yaml", {{"Idempotency-Key", "once"}});
   ASSERT_FALSE(reused);
   EXPECT_EQ(reused.error().code, Errc::conflict);
   daemon_->signal(SIGTERM);
@@ -152,7 +153,8 @@ TEST_F(DaemonTest, AKilledCoordinatorLosesNothingAndDoublesNothing) {
   // The worker keeps every execute task until the coordinator has been killed.
   start_worker(
       [](const Lease& lease) {
-        return std::holds_alternative<Execute>(lease.spec.work) ? std::nullopt : pass_everything(lease);
+        return std::holds_alternative<Execute>(lease.spec.work) ? std::nullopt
+                                                                : pass_everything(lease);
       },
       key_);
   const std::string campaign = submit();
@@ -186,7 +188,8 @@ TEST_F(DaemonTest, AKilledCoordinatorLosesNothingAndDoublesNothing) {
     EXPECT_EQ(task["attempts"].size(), 1U) << task;
   }
   std::map<std::uint64_t, int> accepted;
-  for (const ResultAck& ack : worker_->acks()) accepted[ack.lease.task.value] += ack.accepted ? 1 : 0;
+  for (const ResultAck& ack : worker_->acks())
+    accepted[ack.lease.task.value] += ack.accepted ? 1 : 0;
   for (const auto& [task, times] : accepted) EXPECT_GE(times, 1) << task;
 }
 
@@ -225,11 +228,12 @@ TEST_F(DaemonTest, ACancelledCampaignStopsItsWorkersAndItsCountsAddUp) {
   start();
   start_worker(
       [](const Lease& lease) {
-        return std::holds_alternative<Execute>(lease.spec.work) ? std::nullopt : pass_everything(lease);
+        return std::holds_alternative<Execute>(lease.spec.work) ? std::nullopt
+                                                                : pass_everything(lease);
       },
       key_);
   const std::string campaign = submit();
-  worker_->wait_for_leases(9);  // three sources and at least one execute
+  worker_->wait_for_leases(10);  // three sources, six module sets, so at least one execute
 
   const auto cancelled = client().post("/api/v1/campaigns/" + campaign + "/cancel", "");
 
@@ -239,7 +243,8 @@ TEST_F(DaemonTest, ACancelledCampaignStopsItsWorkersAndItsCountsAddUp) {
   const json summary = get("/api/v1/campaigns/" + campaign);
   EXPECT_EQ(summary["state"], "cancelled");
   std::uint64_t sum = summary["units_open"].get<std::uint64_t>();
-  for (const auto& [verdict, count] : summary["verdicts"].items()) sum += count.get<std::uint64_t>();
+  for (const auto& [verdict, count] : summary["verdicts"].items())
+    sum += count.get<std::uint64_t>();
   EXPECT_EQ(sum, summary["units"].get<std::uint64_t>()) << summary;
   EXPECT_EQ(summary["tasks"]["leased"], 0) << summary;
 }
@@ -247,7 +252,8 @@ TEST_F(DaemonTest, ACancelledCampaignStopsItsWorkersAndItsCountsAddUp) {
 TEST_F(DaemonTest, ABrokenFileIsAnsweredWithThePlacesOfItsFaults) {
   start();
 
-  const auto answer = client().send("POST", "/api/v1/campaigns", std::string(kCampaign) + "bogus: 1\n");
+  const auto answer =
+      client().send("POST", "/api/v1/campaigns", std::string(kCampaign) + "bogus: 1\n");
 
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Errc::unknown_key);
@@ -286,8 +292,10 @@ TEST_F(DaemonTest, MalformedMessagesAreCountedAndStopNothing) {
   const auto metrics = client().send("GET", "/metrics");
   ASSERT_TRUE(metrics);
   EXPECT_NE(metrics->body.find("cupel_bus_decode_failures_total 2\n"), std::string::npos);
-  EXPECT_NE(metrics->body.find("cupel_units_finished_total{verdict=\"passing\"} 3\n"), std::string::npos);
-  EXPECT_NE(metrics->body.find("cupel_units_finished_total{verdict=\"refused\"} 0\n"), std::string::npos);
+  EXPECT_NE(metrics->body.find("cupel_units_finished_total{verdict=\"passing\"} 3\n"),
+            std::string::npos);
+  EXPECT_NE(metrics->body.find("cupel_units_finished_total{verdict=\"refused\"} 0\n"),
+            std::string::npos);
 }
 
 TEST_F(DaemonTest, ArtifactsAreTakenOnlyWithTheRightDigest) {
@@ -308,12 +316,14 @@ TEST_F(DaemonTest, ArtifactsAreTakenOnlyWithTheRightDigest) {
 TEST_F(DaemonTest, AForeignProcessOnThePortIsNamed) {
   start();
   std::filesystem::create_directory(dir_ / "second");
-  DaemonProcess second(dir_ / "second", {"--listen=" + daemon_->ready()["http"].get<std::string>()});
+  DaemonProcess second(dir_ / "second",
+                       {"--listen=" + daemon_->ready()["http"].get<std::string>()});
 
   EXPECT_FALSE(second.wait_until_ready());
 
   EXPECT_EQ(second.wait_for_end(), error_info(Errc::already_exists).exit_code);
-  EXPECT_NE(second.log().find("another process uses this address"), std::string::npos) << second.log();
+  EXPECT_NE(second.log().find("another process uses this address"), std::string::npos)
+      << second.log();
 }
 
 TEST_F(DaemonTest, ASecondCoordinatorOnOneDataDirectoryIsRefused) {

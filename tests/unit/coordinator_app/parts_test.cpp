@@ -1,17 +1,18 @@
-#include <gtest/gtest.h>
-
-#include <fstream>
-
 #include "common/fs/files.hpp"
 #include "coordinator/app/file_watch.hpp"
 #include "coordinator/app/options.hpp"
 #include "coordinator/app/secrets.hpp"
 
+#include <gtest/gtest.h>
+
+#include <fstream>
+
 namespace cupel::coordinator {
 namespace {
 
 TEST(ParseTokens, GivesEachTokenItsNameAndScopes) {
-  const auto table = parse_tokens("# tokens\naaaaaaaaaaaaaaaaaaaa\nbbbbbbbbbbbbbbbbbbbb bob read,submit\n", "tokens");
+  const auto table = parse_tokens(
+      "# tokens\naaaaaaaaaaaaaaaaaaaa\nbbbbbbbbbbbbbbbbbbbb bob read,submit\n", "tokens");
 
   ASSERT_TRUE(table);
   EXPECT_EQ(table->check("aaaaaaaaaaaaaaaaaaaa")->name, "local");
@@ -23,7 +24,8 @@ TEST(ParseTokens, GivesEachTokenItsNameAndScopes) {
 
 TEST(ParseTokens, RefusesShortTokensUnknownScopesAndEmptyFiles) {
   EXPECT_EQ(parse_tokens("short\n", "f").error().code, Errc::bad_config);
-  EXPECT_NE(parse_tokens("\naaaaaaaaaaaaaaaaaaaa n root\n", "f").error().what.find("f:2: "), std::string::npos);
+  EXPECT_NE(parse_tokens("\naaaaaaaaaaaaaaaaaaaa n root\n", "f").error().what.find("f:2: "),
+            std::string::npos);
   EXPECT_EQ(parse_tokens("# nothing\n", "f").error().code, Errc::bad_config);
 }
 
@@ -50,7 +52,8 @@ TEST(OptionsFrom, RefusesALeaseShorterThanTwoHeartbeats) {
   inputs.read_file = [](const std::string&) { return Error{Errc::not_found, "", "", ""}; };
   inputs.expand = [](const std::string&) { return std::vector<std::string>(); };
 
-  EXPECT_EQ(options_from(config::load(settings_schema(), inputs).settings).error().code, Errc::bad_config);
+  EXPECT_EQ(options_from(config::load(settings_schema(), inputs).settings).error().code,
+            Errc::bad_config);
 }
 
 TEST(FileWatch, SeesAReplacedFileAndNoOther) {

@@ -1,12 +1,12 @@
 #include "tests/unit/coordinator_app/scripted_worker.hpp"
 
-#include <algorithm>
-#include <stdexcept>
+#include "common/core/limits.hpp"
+#include "common/fs/files.hpp"
 
 #include <boost/asio/post.hpp>
 
-#include "common/core/limits.hpp"
-#include "common/fs/files.hpp"
+#include <algorithm>
+#include <stdexcept>
 
 namespace cupel::coordinator {
 namespace {
@@ -66,7 +66,8 @@ void ScriptedWorker::hello() {
   {
     const std::lock_guard lock(mutex_);
     hello.running = running_;
-    for (const TaskResult& result : outbox_) hello.unacknowledged.push_back({result.task, result.token});
+    for (const TaskResult& result : outbox_)
+      hello.unacknowledged.push_back({result.task, result.token});
   }
   static_cast<void>(dealer_->send(wire::encode(ToCoordinator(hello))));
 }
@@ -117,7 +118,8 @@ void ScriptedWorker::received(const std::string& bytes) {
         }
       }
       std::erase_if(outbox_, [&](const TaskResult& kept) {
-        return std::ranges::find(welcome->forget, LiveLease{kept.task, kept.token}) != welcome->forget.end();
+        return std::ranges::find(welcome->forget, LiveLease{kept.task, kept.token}) !=
+               welcome->forget.end();
       });
     } else if (const auto* lease = std::get_if<Lease>(&*message)) {
       leases_.push_back(*lease);
@@ -151,12 +153,14 @@ void ScriptedWorker::answer(TaskResult result) {
 }
 
 void ScriptedWorker::send_raw(std::string bytes) {
-  boost::asio::post(io_, [this, bytes = std::move(bytes)] { static_cast<void>(dealer_->send(bytes)); });
+  boost::asio::post(io_,
+                    [this, bytes = std::move(bytes)] { static_cast<void>(dealer_->send(bytes)); });
 }
 
 void ScriptedWorker::wait(const std::function<bool()>& until) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kPatience, until)) throw std::runtime_error("the awaited message did not come");
+  if (!changed_.wait_for(lock, kPatience, until))
+    throw std::runtime_error("the awaited message did not come");
 }
 
 void ScriptedWorker::wait_for_state(net::LinkState state) {

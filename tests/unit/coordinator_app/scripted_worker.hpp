@@ -1,5 +1,13 @@
 #pragma once
 
+#include "common/net/dealer.hpp"
+#include "common/wire/codec.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <nlohmann/json.hpp>
+#include <zmq.hpp>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -11,18 +19,11 @@
 #include <thread>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <nlohmann/json.hpp>
-#include <zmq.hpp>
-
-#include "common/net/dealer.hpp"
-#include "common/wire/codec.hpp"
-
 namespace cupel::coordinator {
 
-/// A worker without an engine: speaks the real protocol over CURVE and answers leases from a script. Keeps its
-/// results until they are acknowledged and says hello again after every reconnect, as a real one does.
+/// A worker without an engine: speaks the real protocol over CURVE and answers leases from a
+/// script. Keeps its results until they are acknowledged and says hello again after every
+/// reconnect, as a real one does.
 class ScriptedWorker {
  public:
   using Script = std::function<std::optional<TaskResult>(const Lease& lease)>;

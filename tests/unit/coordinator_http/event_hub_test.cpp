@@ -1,10 +1,9 @@
 #include "coordinator/http/event_hub.hpp"
 
+#include <boost/asio/co_spawn.hpp>
 #include <gtest/gtest.h>
 
 #include <mutex>
-
-#include <boost/asio/co_spawn.hpp>
 
 namespace cupel::coordinator::http {
 namespace {
@@ -18,7 +17,8 @@ class EventStore final : public StoreReader {
     ++reads;
     std::vector<EventRow> rows;
     for (const EventRow& event : events) {
-      if (event.seq > seq && (!campaign || event.campaign == *campaign) && rows.size() < limit) rows.push_back(event);
+      if (event.seq > seq && (!campaign || event.campaign == *campaign) && rows.size() < limit)
+        rows.push_back(event);
     }
     return rows;
   }
@@ -30,9 +30,15 @@ class EventStore final : public StoreReader {
   }
   Result<std::uint64_t> last_event() override { return events.size(); }
   Result<Recovered> recover() override { return none(); }
-  Result<std::vector<CampaignSummary>> campaigns(Page, std::optional<CampaignState>) override { return none(); }
-  Result<std::optional<CampaignId>> find_idempotent(const std::string&, const std::string&) override { return none(); }
-  Result<std::vector<UnitResult>> results(CampaignId, UnitId, std::uint32_t, std::optional<Verdict>) override {
+  Result<std::vector<CampaignSummary>> campaigns(Page, std::optional<CampaignState>) override {
+    return none();
+  }
+  Result<std::optional<CampaignId>> find_idempotent(const std::string&,
+                                                    const std::string&) override {
+    return none();
+  }
+  Result<std::vector<UnitResult>> results(CampaignId, UnitId, std::uint32_t,
+                                          std::optional<Verdict>) override {
     return none();
   }
   Result<TaskView> task(TaskId) override { return none(); }
@@ -62,8 +68,8 @@ class EventHubTest : public testing::Test {
     pool_ = std::make_unique<ReadPool>(std::move(readers));
   }
 
-  static boost::asio::awaitable<void> read(std::shared_ptr<cupel::http::EventStream> stream, std::size_t events,
-                                           std::string& into) {
+  static boost::asio::awaitable<void> read(std::shared_ptr<cupel::http::EventStream> stream,
+                                           std::size_t events, std::string& into) {
     const auto far = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (static_cast<std::size_t>(std::ranges::count(into, '{')) < events) {
       const std::string text = co_await stream->take(100'000, far);
@@ -81,7 +87,8 @@ class EventHubTest : public testing::Test {
     io_.restart();
     io_.run();
     std::vector<int> found;
-    for (std::size_t at = text.find("id: "); at != std::string::npos; at = text.find("id: ", at + 1)) {
+    for (std::size_t at = text.find("id: "); at != std::string::npos;
+         at = text.find("id: ", at + 1)) {
       found.push_back(std::stoi(text.substr(at + 4)));
     }
     return found;

@@ -1,9 +1,9 @@
 #include "coordinator/http/views.hpp"
 
-#include <gtest/gtest.h>
-
 #include "common/core/json.hpp"
 #include "coordinator/http/event_hub.hpp"
+
+#include <gtest/gtest.h>
 
 namespace cupel::coordinator::http {
 namespace {
@@ -64,8 +64,9 @@ TEST(UnitView, AnOpenUnitHasNoVerdictAndDamagedRecordsDoNotThrow) {
 }
 
 TEST(EventJson, PutsTheBodyBesideTheHead) {
-  EXPECT_EQ(event_json({9, {5}, "unit.finished", R"({"dir":"."})", {0}}),
-            R"({"v":1,"seq":9,"ts":"1970-01-01T00:00:00.000000Z","type":"unit.finished","campaign":"c-5","dir":"."})");
+  EXPECT_EQ(
+      event_json({9, {5}, "unit.finished", R"({"dir":"."})", {0}}),
+      R"({"v":1,"seq":9,"ts":"1970-01-01T00:00:00.000000Z","type":"unit.finished","campaign":"c-5","dir":"."})");
   EXPECT_EQ(event_json({9, {}, "worker.lost", "{}", {0}}),
             R"({"v":1,"seq":9,"ts":"1970-01-01T00:00:00.000000Z","type":"worker.lost"})");
 }

@@ -1,5 +1,4 @@
 #include "coordinator/fs/artifact_store.hpp"
-
 #include "coordinator/fs/live_logs.hpp"
 #include "coordinator/fs/plan_store.hpp"
 #include "tests/unit/coordinator_sql/fixture.hpp"

@@ -1,11 +1,10 @@
+#include "tests/unit/coordinator_sql/fixture.hpp"
+
+#include <fstream>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <fstream>
-
-#include "tests/unit/coordinator_sql/fixture.hpp"
 
 namespace cupel::coordinator::sql {
 namespace {
@@ -38,7 +37,8 @@ TEST(Crash, AKilledWriterLeavesWholeBatchesAndAllThatItPromised) {
         auto writer = SqlWriter::open(file);
         for (;;) {
           std::vector<Transition> batch;
-          for (int i = 0; i < kEventsPerBatch; ++i) batch.push_back(EventAppended{{1}, "a", "{}", {}});
+          for (int i = 0; i < kEventsPerBatch; ++i)
+            batch.push_back(EventAppended{{1}, "a", "{}", {}});
           const auto done = commit(**writer, batch);
           const std::uint64_t last = done ? done->events.back().seq : 0;
           if (::write(pipe_fds[1], &last, sizeof last) != sizeof last) ::_exit(1);
@@ -71,10 +71,12 @@ TEST(Crash, AFileThatCannotGrowFailsTheBatchAndKeepsWhatWasThere) {
     const rlimit limit{256 * 1024, 256 * 1024};
     ::setrlimit(RLIMIT_FSIZE, &limit);
     std::vector<Transition> batch;
-    for (int i = 0; i < 2000; ++i) batch.push_back(EventAppended{{1}, "a", std::string(1000, 'x'), {}});
+    for (int i = 0; i < 2000; ++i)
+      batch.push_back(EventAppended{{1}, "a", std::string(1000, 'x'), {}});
     const auto failed = commit(**writer, batch);
     if (failed) ::_exit(3);
-    if (failed.error().code != Errc::store_failed && failed.error().code != Errc::disk_full) ::_exit(4);
+    if (failed.error().code != Errc::store_failed && failed.error().code != Errc::disk_full)
+      ::_exit(4);
     if (failed.error().what.find("store.db") == std::string::npos) ::_exit(5);
   });
   ASSERT_TRUE(WIFEXITED(status));

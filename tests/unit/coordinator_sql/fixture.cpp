@@ -17,7 +17,8 @@ ScratchDir::~ScratchDir() {
 Result<Applied> commit(StoreWriter& writer, std::vector<Transition> batch) {
   std::promise<Result<Applied>> promise;
   auto answer = promise.get_future();
-  writer.apply(std::move(batch), [&](Result<Applied> result) { promise.set_value(std::move(result)); });
+  writer.apply(std::move(batch),
+               [&](Result<Applied> result) { promise.set_value(std::move(result)); });
   return answer.get();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "coordinator/sql/store.hpp"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,8 +9,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "coordinator/sql/store.hpp"
 
 namespace cupel::coordinator::sql {
 

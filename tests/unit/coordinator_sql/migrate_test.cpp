@@ -6,7 +6,8 @@ namespace cupel::coordinator::sql {
 namespace {
 
 TEST(SplitStatements, EndsAStatementAtASemicolonThatEndsALine) {
-  const auto statements = split_statements("-- remark;\nCREATE TABLE a (\n  x TEXT\n);\n\nINSERT INTO a VALUES ('b;c');\n");
+  const auto statements = split_statements(
+      "-- remark;\nCREATE TABLE a (\n  x TEXT\n);\n\nINSERT INTO a VALUES ('b;c');\n");
 
   ASSERT_EQ(statements.size(), 2U);
   EXPECT_EQ(statements[0], "CREATE TABLE a (\n  x TEXT\n)\n");
@@ -21,8 +22,10 @@ class MigrateTest : public testing::Test {
     return connection ? std::move(*connection) : nullptr;
   }
   ScratchDir dir_;
-  const std::vector<Migration> old_{{"0001_first", "CREATE TABLE a (x {{id}});\nINSERT INTO a (x) VALUES (5);\n"}};
-  const std::vector<Migration> new_{old_[0], {"0002_second", "ALTER TABLE a ADD COLUMN y TEXT NOT NULL DEFAULT 'z';\n"}};
+  const std::vector<Migration> old_{
+      {"0001_first", "CREATE TABLE a (x {{id}});\nINSERT INTO a (x) VALUES (5);\n"}};
+  const std::vector<Migration> new_{
+      old_[0], {"0002_second", "ALTER TABLE a ADD COLUMN y TEXT NOT NULL DEFAULT 'z';\n"}};
 };
 
 TEST_F(MigrateTest, BringsAnOlderFileForwardAndKeepsItsRows) {
@@ -57,7 +60,8 @@ TEST_F(MigrateTest, RefusesAStoreWhoseHistoryIsNotOurs) {
 }
 
 TEST_F(MigrateTest, AFailedMigrationLeavesNothingOfItself) {
-  const std::vector<Migration> broken{{"0001_first", "CREATE TABLE a (x {{id}});\nCREATE TABLE a (x {{id}});\n"}};
+  const std::vector<Migration> broken{
+      {"0001_first", "CREATE TABLE a (x {{id}});\nCREATE TABLE a (x {{id}});\n"}};
   ASSERT_FALSE(migrate(*open(), broken));
 
   EXPECT_TRUE(migrate(*open(), old_));

@@ -1,13 +1,13 @@
 #include "coordinator/sql/store.hpp"
 
-#include <sys/stat.h>
+#include "tests/unit/coordinator_sql/fixture.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 #include <latch>
 #include <mutex>
-#include <nlohmann/json.hpp>
-
-#include "tests/unit/coordinator_sql/fixture.hpp"
+#include <sys/stat.h>
 
 namespace cupel::coordinator::sql {
 namespace {
@@ -47,8 +47,8 @@ TEST_F(StoreTest, ALeaseGivesTheSpecAndTheEventsTheirNumbers) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
 
   const auto leased = commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}},
-                                       EventAppended{kCampaign, "task.started", "{}", {2'000}},
-                                       EventAppended{{}, "worker.joined", "{}", {2'001}}});
+                                        EventAppended{kCampaign, "task.started", "{}", {2'000}},
+                                        EventAppended{{}, "worker.joined", "{}", {2'001}}});
 
   ASSERT_TRUE(leased) << leased.error().text();
   EXPECT_EQ(leased->specs.at(kTask), R"({"execute":{}})");
@@ -67,9 +67,10 @@ TEST_F(StoreTest, AResultWithTheLiveTokenIsRecordedOnce) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
 
-  ASSERT_TRUE(commit(*writer_, {TaskFinished{kTask, kToken, {3'000}, passing_result(kTask, kToken)},
-                               UnitFinished{kUnit, Verdict::passing, Reason::none, Fault::none, "fine", kTask,
-                                            {3'000}}}));
+  ASSERT_TRUE(commit(
+      *writer_,
+      {TaskFinished{kTask, kToken, {3'000}, passing_result(kTask, kToken)},
+       UnitFinished{kUnit, Verdict::passing, Reason::none, Fault::none, "fine", kTask, {3'000}}}));
 
   const auto task = reader_->task(kTask);
   ASSERT_TRUE(task);
@@ -93,11 +94,14 @@ TEST_F(StoreTest, AResultWithTheLiveTokenIsRecordedOnce) {
 TEST_F(StoreTest, AResultWithAnOldTokenChangesNothing) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
-  ASSERT_TRUE(commit(*writer_, {TaskReturned{kTask, kToken, TaskState::queued, 0, 1, {}, {2'500}, "worker lost"}}));
+  ASSERT_TRUE(
+      commit(*writer_,
+             {TaskReturned{kTask, kToken, TaskState::queued, 0, 1, {}, {2'500}, "worker lost"}}));
   ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, {52}, kWorker, {3'000}}}));
 
-  const auto late = commit(*writer_, {EventAppended{kCampaign, "task.finished", "{}", {4'000}},
-                                     TaskFinished{kTask, kToken, {4'000}, passing_result(kTask, kToken)}});
+  const auto late =
+      commit(*writer_, {EventAppended{kCampaign, "task.finished", "{}", {4'000}},
+                        TaskFinished{kTask, kToken, {4'000}, passing_result(kTask, kToken)}});
 
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Errc::store_failed);
@@ -110,8 +114,9 @@ TEST_F(StoreTest, AResultWithAnOldTokenChangesNothing) {
 
 TEST_F(StoreTest, ATokenNeverGoesBack) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
-  ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}},
-                               TaskReturned{kTask, kToken, TaskState::queued, 0, 1, {}, {2'500}, "drain"}}));
+  ASSERT_TRUE(commit(*writer_,
+                     {TaskLeased{kTask, kToken, kWorker, {2'000}},
+                      TaskReturned{kTask, kToken, TaskState::queued, 0, 1, {}, {2'500}, "drain"}}));
 
   EXPECT_FALSE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {3'000}}}));
 }
@@ -128,7 +133,9 @@ TEST_F(StoreTest, AReturnedTaskKeepsItsHistoryAndCountsInterruptions) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
 
-  ASSERT_TRUE(commit(*writer_, {TaskReturned{kTask, kToken, TaskState::queued, 1, 2, {9'000}, {2'500}, "engine"}}));
+  ASSERT_TRUE(
+      commit(*writer_,
+             {TaskReturned{kTask, kToken, TaskState::queued, 1, 2, {9'000}, {2'500}, "engine"}}));
 
   const auto task = reader_->task(kTask);
   ASSERT_TRUE(task);
@@ -147,12 +154,12 @@ TEST_F(StoreTest, EveryOtherTransitionIsSeenAgain) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
 
   ASSERT_TRUE(commit(*writer_, {RepositoryPinned{kRepository, "c0ffee", "tree", kWorker},
-                               WorkerSeen{kWorker, "build-7", "key", "host", "0.1", {5}},
-                               WorkerSeen{kWorker, "build-7", "key", "host2", "0.2", {6}},
-                               WorkerDrain{kWorker, true}, SequencesReserved{1'000, 0},
-                               SequencesReserved{900, 2'000},
-                               TaskStateChanged{kTask, TaskState::blocked, {9}, {7}},
-                               CampaignChanged{kCampaign, CampaignState::paused, {8}}}));
+                                WorkerSeen{kWorker, "build-7", "key", "host", "0.1", {5}},
+                                WorkerSeen{kWorker, "build-7", "key", "host2", "0.2", {6}},
+                                WorkerDrain{kWorker, true}, SequencesReserved{1'000, 0},
+                                SequencesReserved{900, 2'000},
+                                TaskStateChanged{kTask, TaskState::blocked, {9}, {7}},
+                                CampaignChanged{kCampaign, CampaignState::paused, {8}}}));
 
   const auto recovered = reader_->recover();
   ASSERT_TRUE(recovered);
@@ -168,8 +175,8 @@ TEST_F(StoreTest, EveryOtherTransitionIsSeenAgain) {
   EXPECT_EQ(recovered->tasks[0].preferred, WorkerId{9});
   EXPECT_EQ(recovered->campaigns[0].state, CampaignState::paused);
   ASSERT_TRUE(commit(*writer_, {RepositoryHolder{kRepository, {}}, WorkerDrain{kWorker, false},
-                               TaskStateChanged{kTask, TaskState::cancelled, {}, {9}},
-                               CampaignChanged{kCampaign, CampaignState::cancelled, {10}}}));
+                                TaskStateChanged{kTask, TaskState::cancelled, {}, {9}},
+                                CampaignChanged{kCampaign, CampaignState::cancelled, {10}}}));
   EXPECT_EQ((*reader_->repositories(kCampaign))[0].holder, WorkerId{});
   const auto later = reader_->recover();
   EXPECT_TRUE(later->campaigns.empty());
@@ -192,7 +199,8 @@ TEST_F(StoreTest, TheCountsOfASummaryAddUp) {
   RepositoryRow third;
   third.id = {23};
   third.campaign = kCampaign;
-  ASSERT_TRUE(commit(*writer_, {RepositoryCreated{second}, RepositoryCreated{third}, UnitCreated{finished}}));
+  ASSERT_TRUE(commit(*writer_,
+                     {RepositoryCreated{second}, RepositoryCreated{third}, UnitCreated{finished}}));
 
   const auto summary = reader_->campaign(kCampaign);
 
@@ -235,8 +243,9 @@ TEST_F(StoreTest, PagesOfCampaignsAndResultsMeetWithoutOverlap) {
 }
 
 TEST_F(StoreTest, EventsAreReadAfterANumber) {
-  ASSERT_TRUE(commit(*writer_, {EventAppended{{1}, "a", R"({"x":1})", {1}}, EventAppended{{2}, "b", "{}", {2}},
-                               EventAppended{{1}, "c", "{}", {3}}}));
+  ASSERT_TRUE(
+      commit(*writer_, {EventAppended{{1}, "a", R"({"x":1})", {1}},
+                        EventAppended{{2}, "b", "{}", {2}}, EventAppended{{1}, "c", "{}", {3}}}));
 
   const auto all = reader_->events_after(1, std::nullopt, 10);
   const auto one = reader_->events_after(0, CampaignId{1}, 10);
@@ -284,7 +293,8 @@ TEST_F(StoreTest, BatchesThatWaitAreCommittedTogether) {
     groups.push_back(batches);
   };
   const auto writer = open_writer(options);
-  // The first batch holds the writer's thread in its callback, so that the two others must wait for it.
+  // The first batch holds the writer's thread in its callback, so that the two others must wait for
+  // it.
   writer->apply({EventAppended{{1}, "a", "{}", {}}}, [&](const Result<Applied>&) {
     first_is_in.count_down();
     go_on.wait();
@@ -292,7 +302,8 @@ TEST_F(StoreTest, BatchesThatWaitAreCommittedTogether) {
   });
   first_is_in.wait();
   for (int i = 0; i < 2; ++i) {
-    writer->apply({EventAppended{{1}, "b", "{}", {}}}, [&](const Result<Applied>&) { all_done.count_down(); });
+    writer->apply({EventAppended{{1}, "b", "{}", {}}},
+                  [&](const Result<Applied>&) { all_done.count_down(); });
   }
   go_on.count_down();
   all_done.wait();
@@ -302,7 +313,8 @@ TEST_F(StoreTest, BatchesThatWaitAreCommittedTogether) {
 }
 
 TEST_F(StoreTest, ClosingCommitsWhatWaits) {
-  for (int i = 0; i < 100; ++i) writer_->apply({EventAppended{{1}, "a", "{}", {}}}, [](const Result<Applied>&) {});
+  for (int i = 0; i < 100; ++i)
+    writer_->apply({EventAppended{{1}, "a", "{}", {}}}, [](const Result<Applied>&) {});
   writer_.reset();
 
   EXPECT_EQ(*reader_->last_event(), 100U);
