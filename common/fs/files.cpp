@@ -1,5 +1,7 @@
 #include "common/fs/files.hpp"
 
+#include "common/fs/remove_tree.hpp"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -158,26 +160,7 @@ Result<void> create_file_durably(const std::filesystem::path& file, std::string_
   return sync_dir(parent_of(file));
 }
 
-Result<void> remove_tree(const std::filesystem::path& path) {
-  namespace stdfs = std::filesystem;
-  std::error_code ec;
-  const stdfs::file_status status = stdfs::symlink_status(path, ec);
-  if (status.type() == stdfs::file_type::not_found) return {};
-  if (status.type() == stdfs::file_type::directory) {
-    // Module caches hold directories without write permission; a link is never followed here.
-    ::chmod(path.c_str(), 0700);
-    for (auto it = stdfs::recursive_directory_iterator(
-             path, stdfs::directory_options::skip_permission_denied, ec);
-         !ec && it != stdfs::recursive_directory_iterator(); it.increment(ec)) {
-      if (it->symlink_status().type() == stdfs::file_type::directory) ::chmod(it->path().c_str(), 0700);
-    }
-  }
-  stdfs::remove_all(path, ec);
-  if (ec) {
-    return Error{.code = Errc::io_error, .what = "remove " + path.string(), .detail = ec.message(), .hint = {}};
-  }
-  return {};
-}
+Result<void> remove_tree(const std::filesystem::path& path) { return remove_whole_tree(path); }
 
 Result<FileLock> FileLock::take(const std::filesystem::path& file) {
   Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));

@@ -59,6 +59,12 @@ class TreeWalk {
       // visit.
       if (++folders_ > limits_.files * 4) return too_many();
       for (gitfmt::RawEntry& raw : *entries) {
+        // Joined with its folder such a name would look like a path, so nobody could tell later.
+        if (raw.name.empty() || raw.name.find('/') != std::string::npos) {
+          return refusal(Reason::malformed_tree, FindingKind::acquire_error,
+                         "malformed_tree: " + shown(folder.path + '/' + raw.name) +
+                             ": an empty name, or a '/' in one");
+        }
         std::string path = folder.path.empty() ? raw.name : folder.path + '/' + raw.name;
         if (auto refused = check_path(path, raw.name, folder.depth + 1)) return refused;
         if (raw.mode == gitfmt::kModeTree) {
