@@ -47,18 +47,26 @@ struct RunExecutor::Impl {
   std::set<std::string> live;
   std::uint64_t parked = 0;
   std::map<std::string, ImageTraits> images;
+  asio::steady_timer run_ended;  ///< Cancelled at the end of each run.
+
+  void forget(const std::string& run_id) {
+    live.erase(run_id);
+    run_ended.cancel();
+  }
 };
 
 RunExecutor::RunExecutor(asio::any_io_executor executor, docker::Client& engine,
                          asio::thread_pool& files, ExecutorOptions options, Observer observer)
-    : impl_(std::make_shared<Impl>(Impl{.executor = std::move(executor),
-                                        .engine = engine,
-                                        .files = files,
-                                        .options = std::move(options),
-                                        .observer = std::move(observer),
-                                        .live = {},
-                                        .parked = 0,
-                                        .images = {}})) {}
+    : impl_(std::make_shared<Impl>(
+          Impl{.executor = executor,
+               .engine = engine,
+               .files = files,
+               .options = std::move(options),
+               .observer = std::move(observer),
+               .live = {},
+               .parked = 0,
+               .images = {},
+               .run_ended = asio::steady_timer(executor, TimePoint::max())})) {}
 RunExecutor::~RunExecutor() = default;
 
 std::set<std::string> RunExecutor::live_runs() const {
@@ -92,7 +100,7 @@ asio::awaitable<Result<bool>> find_compiler(std::shared_ptr<RunExecutor::Impl> i
   } else {
     found = created.error();
   }
-  impl->live.erase(identity.run_id);
+  impl->forget(identity.run_id);
   co_return found;
 }
 
@@ -171,7 +179,7 @@ asio::awaitable<RunReport> RunExecutor::run(RunRequest request, std::shared_ptr<
   while (!*finished) (void)co_await done->async_wait(kNoThrow);
 
   if (cancel) cancel->listen({});
-  impl->live.erase(identity.run_id);
+  impl->forget(identity.run_id);
   if (session->parked()) ++impl->parked;
   seen.ended_by = report->ended_by;
   seen.engine_error = report->error.has_value();

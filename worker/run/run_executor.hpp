@@ -56,6 +56,8 @@ class RunExecutor final : public RunPort {
                                                       std::shared_ptr<CancelToken> cancel,
                                                       OutputSink output) override;
 
+  /// Returns when no run is under way. Cancels nothing by itself.
+  [[nodiscard]] boost::asio::awaitable<void> join();
   /// Run ids under way, for the reaper: a run is in it from before its create until its remove
   /// worked.
   [[nodiscard]] std::set<std::string> live_runs() const;

@@ -43,6 +43,7 @@ RunRequest request(Profile profile) {
   all.task = TaskId{5};
   all.token = Token{6};
   all.command = {"go", "version"};
+  all.limit = std::chrono::seconds(60);
   all.image = kImage;
   all.mounts.source = "/data/src";
   all.mounts.modcache = "/data/mod";
@@ -167,6 +168,12 @@ TEST(ContainerSpec, PathsThatAreNotCleanAndAbsoluteAreRefused) {
     wanted.workdir = folder;
     EXPECT_FALSE(container_spec(wanted, context(), image(), kRun)) << folder;
   }
+}
+
+TEST(ContainerSpec, NothingRunsWithoutATimeLimit) {
+  RunRequest wanted = request(Profile::execute);
+  wanted.limit = Duration{};
+  EXPECT_FALSE(container_spec(wanted, context(), image(), kRun));
 }
 
 TEST(ContainerSpec, ATagIsNoImageAndAnImageWithVolumesIsUnsafe) {

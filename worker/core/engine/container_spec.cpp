@@ -157,6 +157,7 @@ Json host_config(const RunRequest& request, const ProfileContext& context, Json 
 
 Result<void> check_request(const RunRequest& request, const ImageTraits& image) {
   if (request.command.empty() || request.command.front().empty()) return policy("an empty command");
+  if (request.limit <= Duration{}) return policy("a run without a time limit");
   // A tag can be moved between two sides of a comparison.
   if (!request.image.starts_with("sha256:")) {
     return policy("'" + request.image + "' is no image identity");
