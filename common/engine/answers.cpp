@@ -1,8 +1,8 @@
 #include "common/engine/answers.hpp"
 
-#include <charconv>
-
 #include <nlohmann/json.hpp>
+
+#include <charconv>
 
 namespace cupel::engine {
 

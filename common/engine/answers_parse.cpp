@@ -1,8 +1,8 @@
-// Bodies of the engine's answers. Every member is optional by type: an engine of another make leaves
-// some out, and a wrong type must not become an exception.
-#include <nlohmann/json.hpp>
-
+// Bodies of the engine's answers. Every member is optional by type: an engine of another make
+// leaves some out, and a wrong type must not become an exception.
 #include "common/engine/answers.hpp"
+
+#include <nlohmann/json.hpp>
 
 namespace cupel::engine {
 
@@ -19,7 +19,9 @@ Error protocol_error(std::string what, std::string_view body) {
           .hint = {}};
 }
 
-Json parse_json(std::string_view body) { return Json::parse(body, nullptr, false); }
+Json parse_json(std::string_view body) {
+  return Json::parse(body, nullptr, false);
+}
 
 const Json& member(const Json& json, const char* key) {
   static const Json kNothing;
@@ -115,8 +117,8 @@ Result<EngineVersion> parse_version(std::string_view body) {
                         .kernel = text_of(json, "KernelVersion")};
   if (*api < kApiMin) {
     return Error{.code = Errc::unsafe_sandbox,
-                 .what = "the engine speaks API " + api->text() + " at most, and " + kApiMin.text() +
-                         " is the oldest that Cupel can use",
+                 .what = "the engine speaks API " + api->text() + " at most, and " +
+                         kApiMin.text() + " is the oldest that Cupel can use",
                  .detail = version.name + " " + version.version,
                  .hint = "upgrade the engine (Docker 20.10 or newer, Podman 4.0 or newer)"};
   }
