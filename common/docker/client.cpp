@@ -7,12 +7,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 
 #include <array>
 #include <chrono>
-#include <sys/stat.h>
-
 namespace cupel::docker {
 
 namespace asio = boost::asio;
@@ -23,19 +20,7 @@ namespace {
 
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kListBytesMax = std::size_t{32} << 20U;  // 10,000 containers of 3 KiB
-constexpr std::size_t kReadPieceBytes = std::size_t{64} * 1024;
 constexpr std::uint64_t kLogBytesPerExtraSecond = 10ULL << 20U;
-
-std::string short_ref(const std::string& container) {
-  return container.substr(0, 12);
-}
-
-Error bad_ref(const std::string& container) {
-  return {.code = Errc::bug,
-          .what = "'" + container + "' can't be a container",
-          .detail = {},
-          .hint = {}};
-}
 
 }  // namespace
 
@@ -43,38 +28,6 @@ std::string_view name(CallOutcome outcome) {
   static constexpr std::array<std::string_view, 6> kNames = {
       "ok", "refused", "timeout", "unreachable", "protocol", "cancelled"};
   return kNames.at(static_cast<std::size_t>(outcome));
-}
-
-Result<std::string> find_socket(const std::map<std::string, std::string>& environment) {
-  const auto host = environment.find("DOCKER_HOST");
-  if (host != environment.end() && !host->second.empty()) {
-    if (host->second.starts_with("unix://")) return host->second.substr(7);
-    return Error{
-        .code = Errc::bad_config,
-        .what = "DOCKER_HOST is '" + host->second + "', and only unix:// sockets can be used",
-        .detail = {},
-        .hint = "name the socket in the worker's configuration (engine.socket)"};
-  }
-  std::vector<std::string> places = {"/var/run/docker.sock"};
-  if (const auto runtime = environment.find("XDG_RUNTIME_DIR"); runtime != environment.end()) {
-    places.push_back(runtime->second + "/docker.sock");
-    places.push_back(runtime->second + "/podman/podman.sock");
-  }
-  if (const auto home = environment.find("HOME"); home != environment.end()) {
-    for (const char* const below : {"/.docker/run/docker.sock", "/.colima/default/docker.sock",
-                                    "/.orbstack/run/docker.sock", "/.rd/docker.sock"}) {
-      places.push_back(home->second + below);
-    }
-  }
-  places.emplace_back("/run/podman/podman.sock");
-  for (const std::string& place : places) {
-    struct stat facts{};
-    if (::stat(place.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode)) return place;
-  }
-  return Error{.code = Errc::engine_unreachable,
-               .what = "no engine's socket at the usual places",
-               .detail = {},
-               .hint = "start the engine, or name its socket (DOCKER_HOST=unix:///path)"};
 }
 
 // ---- Client::Impl ------------------------------------------------------------------------------
@@ -169,7 +122,7 @@ Awaitable<Result<EngineInfo>> Client::info() {
 }
 
 Awaitable<Result<std::string>> Client::create(std::string container_name, std::string body) {
-  if (!engine::is_container_ref(container_name)) co_return bad_ref(container_name);
+  if (!engine::is_container_ref(container_name)) co_return bad_container_ref(container_name);
   Request request{.what = "create " + container_name,
                   .method = "POST",
                   .target = impl_->target("/containers/create?name=" + container_name),
@@ -185,7 +138,7 @@ Awaitable<Result<std::string>> Client::create(std::string container_name, std::s
 }
 
 Awaitable<Result<void>> Client::start(std::string container) {
-  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  if (!engine::is_container_ref(container)) co_return bad_container_ref(container);
   Request request{.what = "start " + short_ref(container),
                   .method = "POST",
                   .target = impl_->target("/containers/" + container + "/start")};
@@ -198,7 +151,7 @@ Awaitable<Result<void>> Client::start(std::string container) {
 }
 
 Awaitable<Result<WaitAnswer>> Client::wait(std::string container, Duration body_limit) {
-  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  if (!engine::is_container_ref(container)) co_return bad_container_ref(container);
   Request request{
       .what = "wait " + short_ref(container),
       .method = "POST",
@@ -216,7 +169,7 @@ Awaitable<Result<WaitAnswer>> Client::wait(std::string container, Duration body_
 }
 
 Awaitable<Result<void>> Client::kill(std::string container, std::string signal) {
-  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  if (!engine::is_container_ref(container)) co_return bad_container_ref(container);
   Request request{.what = "kill " + short_ref(container),
                   .method = "POST",
                   .target = impl_->target("/containers/" + container +
@@ -231,7 +184,7 @@ Awaitable<Result<void>> Client::kill(std::string container, std::string signal) 
 
 Awaitable<LogEnd> Client::logs(std::string container, std::uint64_t bytes_max,
                                engine::LogFrames::Sink sink) {
-  if (!engine::is_container_ref(container)) co_return LogEnd{.error = bad_ref(container)};
+  if (!engine::is_container_ref(container)) co_return LogEnd{.error = bad_container_ref(container)};
   std::uint64_t seen = 0;
   engine::LogFrames frames([&seen, &sink](Stream stream, std::string_view bytes) {
     seen += bytes.size();
@@ -274,7 +227,7 @@ Awaitable<LogEnd> Client::logs(std::string container, std::uint64_t bytes_max,
 }
 
 Awaitable<Result<ContainerState>> Client::inspect(std::string container) {
-  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  if (!engine::is_container_ref(container)) co_return bad_container_ref(container);
   Request request{.what = "inspect " + short_ref(container),
                   .method = "GET",
                   .target = impl_->target("/containers/" + container + "/json")};
@@ -290,7 +243,7 @@ Awaitable<Result<ContainerState>> Client::inspect(std::string container) {
 }
 
 Awaitable<Result<void>> Client::remove(std::string container) {
-  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  if (!engine::is_container_ref(container)) co_return bad_container_ref(container);
   const auto started = std::chrono::steady_clock::now();
   const std::string what = "remove " + short_ref(container);
   Request request{.what = what,
@@ -332,7 +285,7 @@ Awaitable<Result<std::vector<ContainerSummary>>> Client::list(std::vector<std::s
 }
 
 Awaitable<Result<bool>> Client::has_path(std::string container, std::string path) {
-  if (!engine::is_container_ref(container)) co_return bad_ref(container);
+  if (!engine::is_container_ref(container)) co_return bad_container_ref(container);
   Request request{.what = "inspect " + short_ref(container),
                   .method = "HEAD",
                   .target = impl_->target("/containers/" + container +
@@ -346,90 +299,6 @@ Awaitable<Result<bool>> Client::has_path(std::string container, std::string path
   const Result<void> status = engine::plain_status(answer->status, answer->body, what);
   if (!status) co_return call.failed(status.error());
   co_return call.done(Result<bool>(true));
-}
-
-// ---- Attachment --------------------------------------------------------------------------------
-
-struct Attachment::State {
-  asio::local::stream_protocol::socket socket;
-  std::string early_bytes;
-};
-
-Attachment::Attachment() = default;
-Attachment::Attachment(std::shared_ptr<State> state) : state_(std::move(state)) {}
-Attachment::Attachment(Attachment&&) noexcept = default;
-Attachment& Attachment::operator=(Attachment&& other) noexcept {
-  close();
-  state_ = std::move(other.state_);
-  return *this;
-}
-Attachment::~Attachment() {
-  close();
-}
-
-void Attachment::close() {
-  if (!state_) return;
-  boost::system::error_code ignored;
-  state_->socket.close(ignored);
-}
-
-Awaitable<Result<void>> Attachment::send(std::string bytes, Duration budget) {
-  using namespace asio::experimental::awaitable_operators;
-  const std::shared_ptr<State> state = state_;
-  if (!state || !state->socket.is_open()) {
-    co_return Error{.code = Errc::engine_unreachable,
-                    .what = "orders: the attachment is closed",
-                    .detail = {},
-                    .hint = {}};
-  }
-  asio::steady_timer timer(state->socket.get_executor(),
-                           std::chrono::ceil<std::chrono::steady_clock::duration>(budget));
-  const auto first = co_await (asio::async_write(state->socket, asio::buffer(bytes), kNoThrow) ||
-                               timer.async_wait(kNoThrow));
-  if (first.index() == 1) {
-    co_return Error{.code = Errc::engine_timeout,
-                    .what = "orders: the engine did not take them in time",
-                    .detail = {},
-                    .hint = {}};
-  }
-  if (const auto ec = std::get<0>(std::get<0>(first)); ec) {
-    co_return detail::transport_error(ec, "orders", budget);
-  }
-  co_return Result<void>();
-}
-
-Awaitable<Result<std::string>> Attachment::read() {
-  const std::shared_ptr<State> state = state_;
-  if (!state) co_return std::string();
-  if (!state->early_bytes.empty()) co_return std::exchange(state->early_bytes, {});
-  std::string piece(kReadPieceBytes, '\0');
-  const auto [ec, count] = co_await state->socket.async_read_some(asio::buffer(piece), kNoThrow);
-  if (ec && ec != asio::error::eof) co_return detail::transport_error(ec, "attach", Duration{});
-  piece.resize(count);
-  co_return piece;
-}
-
-Awaitable<Result<Attachment>> Client::attach(std::string container) {
-  if (!engine::is_container_ref(container)) co_return bad_ref(container);
-  Request request{.what = "attach " + short_ref(container),
-                  .method = "POST",
-                  .target = impl_->target("/containers/" + container +
-                                          "/attach?stream=1&stdin=1&stdout=1&stderr=1")};
-  request.budget = impl_->options.budgets.attach;
-  request.upgrade = true;
-  const std::string what = request.what;
-  CallOf call(impl_, "attach");
-  Result<detail::Upgraded> upgraded =
-      co_await detail::upgrade(impl_->options.socket_path, std::move(request));
-  if (!upgraded) co_return call.failed(upgraded.error());
-  if (upgraded->answer.status != 101 && upgraded->answer.status != 200) {
-    Result<void> status =
-        engine::plain_status(upgraded->answer.status, upgraded->answer.body, what);
-    co_return call.failed(status.error());
-  }
-  call.succeeded();
-  co_return Attachment(std::make_shared<Attachment::State>(
-      Attachment::State{std::move(upgraded->socket), std::move(upgraded->early_bytes)}));
 }
 
 }  // namespace cupel::docker

@@ -30,6 +30,17 @@ struct Client::Impl {
 /// {"label":[...]} as a query value.
 [[nodiscard]] std::string label_filter(const std::vector<std::string>& labels);
 
+/// For messages.
+[[nodiscard]] inline std::string short_ref(const std::string& container) {
+  return container.substr(0, 12);
+}
+[[nodiscard]] inline Error bad_container_ref(const std::string& container) {
+  return {.code = Errc::bug,
+          .what = "'" + container + "' can't be a container",
+          .detail = {},
+          .hint = {}};
+}
+
 /// Tells the observer how a call ended, exactly once.
 template <typename Impl>
 class CallOf {

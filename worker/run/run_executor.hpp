@@ -33,7 +33,7 @@ struct ExecutorOptions {
   Duration watch_period = std::chrono::milliseconds(100);
 };
 
-/// Steps of a run, for metrics: create, attach, start, orders, wait, kill, logs, inspect, remove.
+/// How a run ended, for metrics; the single calls are seen by the client's observer.
 struct RunObservation {
   Profile profile = Profile::execute;
   CheckKind check = CheckKind::test;
