@@ -1,7 +1,7 @@
-#include "common/wire/kj_compare.hpp"
-// The generated headers need the line above before them.
 #include "common/wire/words.hpp"
 
+#include "common/wire/kj_compare.hpp"
+// The generated header needs the line above before it.
 #include <capnp/schema.h>
 
 #include <string>
