@@ -45,6 +45,20 @@ class PackFolder {
   std::filesystem::path dir_;
 };
 
+/// A folder that isn't there is a fault of the file, known before anything is started.
+void check_folders(campaign::ParsedCampaign& parsed, const std::string& shown,
+                   const std::filesystem::path& base) {
+  if (!parsed) return;
+  for (const campaign::RepositoryEntry& entry : parsed.campaign->repositories) {
+    const auto* path = std::get_if<campaign::LocalPath>(&entry.source);
+    std::error_code failure;
+    if (path == nullptr || std::filesystem::is_directory(base / path->path, failure)) continue;
+    parsed.diagnostics.push_back({shown, entry.place.line, entry.place.column, Errc::not_found,
+                                  "there is no folder " + (base / path->path).string(), ""});
+  }
+  if (!parsed.diagnostics.empty()) parsed.campaign.reset();
+}
+
 Error placed(Error error, const std::string& file, const campaign::RepositoryEntry& entry) {
   if (entry.place.line > 0) {
     error.what = file + ":" + std::to_string(entry.place.line) + ":" +
@@ -95,7 +109,10 @@ Result<campaign::ParsedCampaign> load_campaign(const std::string& file) {
     return path == "-" ? read_input(path)
                        : fs::read_file(base_of(file) / path, kCampaignFileBytesMax);
   };
-  return campaign::parse_yaml(*text, file == "-" ? "standard input" : file, read_list);
+  const std::string shown = file == "-" ? "standard input" : file;
+  campaign::ParsedCampaign parsed = campaign::parse_yaml(*text, shown, read_list);
+  check_folders(parsed, shown, base_of(file));
+  return parsed;
 }
 
 Result<void> upload_paths(campaign::Campaign& campaign, const std::string& file,

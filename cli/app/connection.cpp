@@ -126,6 +126,20 @@ Result<std::string> campaign_path(const std::string& campaign) {
   return "/api/v1/campaigns/" + campaign;
 }
 
+namespace {
+
+/// A folder that was packed is called by the path that the campaign file has, not by path@commit:
+/// the commit stands beside it anyway.
+json named_as_written(json unit) {
+  if (!unit.is_object() || !unit.contains("source")) return unit;
+  const std::string name =
+      text_of(unit["source"], "type") == "bundle" ? text_of(unit["source"], "name") : "";
+  if (!name.empty()) unit["repository"] = name;
+  return unit;
+}
+
+}  // namespace
+
 Result<ReportData> fetch_report_data(httpclient::Client& client, const std::string& campaign) {
   const auto path = campaign_path(campaign);
   if (!path) return path.error();
@@ -145,7 +159,8 @@ Result<ReportData> fetch_report_data(httpclient::Client& client, const std::stri
         client.get(*path + "/results?limit=200" +
                    (page.empty() ? "" : "&page_token=" + httpclient::percent_encoded(page)));
     if (!answer) return answer.error();
-    for (const json& unit : list_of(*answer, "results")) data.results.push_back(unit);
+    for (const json& unit : list_of(*answer, "results"))
+      data.results.push_back(named_as_written(unit));
     page = text_of(*answer, "next_page_token");
   } while (!page.empty());
   return data;

@@ -84,6 +84,9 @@ Result<std::unique_ptr<LocalFleet>> LocalFleet::start(const LocalOptions& option
   if (const auto prepared = fleet->prepare(); !prepared) return prepared.error();
   if (const auto started = fleet->start_coordinator(); !started) return started.error();
   if (!with_workers) return fleet;
+  console.say("local coordinator at " + fleet->base_url() + "; starting " +
+              std::to_string(fleet->workers_.size()) +
+              (fleet->workers_.size() == 1 ? " worker" : " workers"));
   for (Worker& worker : fleet->workers_) {
     if (const auto started = fleet->start_worker(worker); !started) return started.error();
   }

@@ -134,7 +134,7 @@ TEST(HttpClient, SendsTokenAndBodyAndReadsJson) {
 TEST(HttpClient, AProblemBecomesAnError) {
   FakeServer server(
       {{"HTTP/1.1 403 Forbidden\r\nContent-Length: "
-        "43\r\n\r\n{\"code\":\"CUP-5003\",\"detail\":\"scope missing\"}"}});
+        "44\r\n\r\n{\"code\":\"CUP-5003\",\"detail\":\"scope missing\"}"}});
   Client client(server.options());
 
   const auto answer = client.get("/x");
