@@ -67,6 +67,19 @@ void add_connection(config::Schema& schema) {
 }
 
 void add_engine(config::Schema& schema) {
+  schema.add(
+      {.name = "seed_dir",
+       .type = Type::path,
+       .sentence =
+           "Seeds of build caches; workers of one host may share it; default: below data_dir",
+       .example = "/srv/cupel/seeds"});
+  schema.add(
+      {.name = "post_run",
+       .type = Type::duration,
+       .sentence = "Time for the calls after a run, from its limit to its container's deadline",
+       .fallback = "150s",
+       .min = 1000,
+       .max = 3600000});
   schema.add({.name = "engine_socket",
               .type = Type::path,
               .sentence = "Unix socket of the container engine",
@@ -248,6 +261,7 @@ Result<Options> options_from(const config::Settings& settings) {
   if (options.data_dir.empty() || options.data_dir[0] != '/') {
     return bad("data_dir", "must be an absolute path: containers mount directories below it");
   }
+  options.seed_dir = settings.text("seed_dir");
   options.name = settings.is_set("name") ? settings.text("name") : host_name();
   options.coordinator_control = settings.text("coordinator_control");
   options.coordinator_bulk = settings.text("coordinator_bulk");
@@ -288,6 +302,7 @@ Result<Options> options_from(const config::Settings& settings) {
   options.drain_limit = settings.duration("drain_limit");
   options.reap_period = settings.duration("reap_period");
   options.reap_grace = settings.duration("reap_grace");
+  options.post_run = settings.duration("post_run");
   options.bounds.limits_max = {
       .cpu_millis = static_cast<std::uint32_t>(unsigned_of("max_cpus") * 1000),
       .memory_bytes = unsigned_of("max_memory"),

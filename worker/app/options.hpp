@@ -25,6 +25,7 @@ struct Bounds {
 /// The settings as values, checked where one depends on another.
 struct Options {
   std::string data_dir;
+  std::string seed_dir;  ///< Empty: below data_dir.
   std::string name;
   std::string coordinator_control;
   std::string coordinator_bulk;
@@ -56,6 +57,7 @@ struct Options {
   Duration drain_limit{};
   Duration reap_period{};
   Duration reap_grace{};
+  Duration post_run{};  ///< From a run's limit to its container's deadline label.
   Bounds bounds;
 };
 

@@ -31,6 +31,7 @@ constexpr Duration kPrepareRetryFirst = seconds(1);
 constexpr Duration kPrepareRetryMax = seconds(30);
 constexpr Duration kEnginePeriod = seconds(10);
 constexpr Duration kDiskPeriod = seconds(2);
+constexpr std::uint64_t kNetrcBytesMax = 1ULL << 20;
 constexpr std::uint64_t kWrapperBytesMax = 64ULL << 20;
 
 WallTime wall_now() {
@@ -45,6 +46,17 @@ void report(const std::exception_ptr& failure) {
   } catch (const std::exception& e) {
     spdlog::error("a task of the run loop failed: {}", e.what());
   }
+}
+
+/// The netrc as a file that a container's user can read, below directories that only we can enter.
+Result<std::string> credentials_for_containers(const Options& options) {
+  const auto secret = fs::read_secret(options.netrc_file, kNetrcBytesMax);
+  if (!secret) return secret.error();
+  const std::string directory = options.data_dir + "/secrets";
+  if (auto made = fs::ensure_private_dir(directory); !made) return made.error();
+  if (auto written = fs::write_file_durably(directory + "/netrc", *secret, 0444); !written)
+    return written.error();
+  return directory + "/netrc";
 }
 
 images::EngineImage engine_image(const engine::ImageFacts& facts) {
@@ -154,6 +166,12 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     executor.context.gosumdb = go->sumdb;
     executor.context.ca_bundle = options_.ca_bundle;
     executor.context.proxy_environment = go->proxy_environment;
+    executor.post_run = options_.post_run;
+    if (!options_.netrc_file.empty()) {
+      auto netrc = credentials_for_containers(options_);
+      if (!netrc) co_return netrc.error();
+      executor.context.netrc = *netrc;
+    }
     executor.mount_budget.bytes = std::max(options_.gocache_bytes_max, options_.modcache_bytes_max);
     executor.mount_budget.inodes =
         std::max(options_.gocache_inodes_max, options_.modcache_inodes_max);
@@ -162,7 +180,7 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
         loop_.get_executor(), engine_, files_, std::move(executor),
         [this](const RunObservation& run) { metrics_.run_ended(run); });
     parts->caches = std::make_unique<BuildCaches>(loop_.get_executor(), *parts->executor, files_,
-                                                  options_.data_dir);
+                                                  options_.data_dir, options_.seed_dir);
     ReaperOptions reaper;
     reaper.fleet = membership.fleet;
     reaper.worker = membership.worker;

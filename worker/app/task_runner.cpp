@@ -230,7 +230,8 @@ CheckLog as_check_log(AcquireLog log) {
 }
 
 /// A vendored unit acquires nothing: its snapshot is all that it needs, with an empty module cache.
-std::optional<UnitWorkspace> vendored_workspace(Workspaces& workspaces, const SourceWorkspace& source,
+std::optional<UnitWorkspace> vendored_workspace(Workspaces& workspaces,
+                                                const SourceWorkspace& source,
                                                 const UnitInfo& unit) {
   auto directory = workspaces.new_directory("modcache");
   if (!directory) return std::nullopt;
@@ -354,7 +355,8 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
   TaskResult result = answer(*attempt, Outcome::inconclusive, Reason::none, {});
   const auto source = parts_.workspaces.find_source(spec.repository, work.commit);
   auto unit = parts_.workspaces.find_unit(spec.repository, work.commit, spec.unit);
-  if (source && !unit && work.unit.vendored) unit = vendored_workspace(parts_.workspaces, *source, work.unit);
+  if (source && !unit && work.unit.vendored)
+    unit = vendored_workspace(parts_.workspaces, *source, work.unit);
   if (!source || !unit) {
     result.ending = Ending::lost_workspace;
     result.reason = Reason::engine;

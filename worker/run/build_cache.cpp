@@ -23,6 +23,8 @@ constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 /// Grows when the commands or the environment of seed runs change: older seeds are not used then.
 constexpr std::string_view kRecipe = "r1";
 constexpr std::string_view kCompleteMarker = "complete";
+constexpr std::string_view kLockFile = "lock";
+constexpr Duration kLockPause = std::chrono::milliseconds(500);
 constexpr std::uint64_t kSeedBytesNeeded = 3ULL << 30U;
 constexpr Duration kRetryAfter = std::chrono::minutes(10);
 
@@ -111,8 +113,32 @@ Result<void> publish(const stdfs::path& scratch, const stdfs::path& seed) {
   return fs::create_file_durably(seed / kCompleteMarker, kRecipe, 0444);
 }
 
+/// The right to build: another worker of this host may be at it. Asked for again and again, since a
+/// wait for a file lock can't be cancelled.
+asio::awaitable<Result<fs::FileLock>> take_turn(std::shared_ptr<Impl> impl,
+                                                std::shared_ptr<CancelToken> cancel) {
+  for (;;) {
+    auto locked = co_await offload(impl->files, [root = impl->seeds]() -> Result<fs::FileLock> {
+      if (const auto made = fs::ensure_private_dir(root); !made) return made.error();
+      return fs::FileLock::take(root / kLockFile);
+    });
+    if (locked || locked.error().code != Errc::locked) co_return locked;
+    asio::steady_timer pause(impl->executor, kLockPause);
+    (void)co_await pause.async_wait(kNoThrow);
+    if (cancel->cancelled()) {
+      co_return Error{.code = Errc::cancelled,
+                      .what = "cancelled while another worker built a seed",
+                      .detail = {},
+                      .hint = {}};
+    }
+  }
+}
+
 asio::awaitable<Result<void>> build_seed(std::shared_ptr<Impl> impl, std::string image,
                                          std::shared_ptr<CancelToken> cancel) {
+  const Result<fs::FileLock> turn = co_await take_turn(impl, cancel);
+  if (!turn) co_return turn.error();
+  if (is_complete(impl->seed_of(image))) co_return Result<void>();
   const stdfs::path scratch = impl->seeds / (".building-" + fs::random_hex(6));
   auto prepare = [root = impl->seeds, scratch]() -> Result<void> {
     if (const auto made = fs::ensure_private_dir(root); !made) return made;
@@ -202,16 +228,18 @@ Error cancelled_error() {
 }  // namespace
 
 BuildCaches::BuildCaches(asio::any_io_executor executor, RunPort& runs, asio::thread_pool& files,
-                         std::filesystem::path data_dir, RunLimits limits, Duration limit)
-    : impl_(std::make_shared<Impl>(Impl{.executor = std::move(executor),
-                                        .runs = runs,
-                                        .files = files,
-                                        .seeds = data_dir / "seeds",
-                                        .fresh_root = data_dir / "gocache",
-                                        .limits = limits,
-                                        .limit = limit,
-                                        .building = {},
-                                        .failed_until = {}})) {}
+                         std::filesystem::path data_dir, std::filesystem::path seeds,
+                         RunLimits limits, Duration limit)
+    : impl_(std::make_shared<Impl>(
+          Impl{.executor = std::move(executor),
+               .runs = runs,
+               .files = files,
+               .seeds = seeds.empty() ? data_dir / "seeds" : std::move(seeds),
+               .fresh_root = data_dir / "gocache",
+               .limits = limits,
+               .limit = limit,
+               .building = {},
+               .failed_until = {}})) {}
 BuildCaches::~BuildCaches() {
   impl_->cancel_all();
 }
@@ -240,8 +268,11 @@ asio::awaitable<Result<FreshCache>> BuildCaches::fresh(std::string image, BuildC
 asio::awaitable<Result<void>> BuildCaches::sweep() {
   auto clean = [seeds = impl_->seeds, fresh_root = impl_->fresh_root]() -> Result<void> {
     std::error_code ec;
+    if (const auto made = fs::ensure_private_dir(seeds); !made) return made;
+    // Whoever holds the lock is building here.
+    const Result<fs::FileLock> turn = fs::FileLock::take(seeds / kLockFile);
     for (const stdfs::directory_entry& entry : stdfs::directory_iterator(seeds, ec)) {
-      if (is_complete(entry.path())) continue;
+      if (!turn || !entry.is_directory() || is_complete(entry.path())) continue;
       if (const auto removed = fs::remove_tree(entry.path()); !removed) return removed;
     }
     for (const stdfs::directory_entry& entry : stdfs::directory_iterator(fresh_root, ec)) {

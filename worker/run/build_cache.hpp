@@ -24,10 +24,12 @@ struct FreshCache {
 /// Thread rule: the run loop only; linking and copying happen on `files`.
 class BuildCaches {
  public:
-  /// `data_dir`: holds seeds/ and gocache/. `limits` and `limit` are those of the seed run.
+  /// `data_dir`: holds gocache/, and seeds/ unless `seeds` names another directory, which the
+  /// workers of one host (and one user) may share: a lock in it lets one of them build at a time.
+  /// Hard links need both on one file system. `limits` and `limit` are those of the seed run.
   BuildCaches(boost::asio::any_io_executor executor, RunPort& runs, boost::asio::thread_pool& files,
-              std::filesystem::path data_dir, RunLimits limits = {},
-              Duration limit = std::chrono::minutes(20));
+              std::filesystem::path data_dir, std::filesystem::path seeds = {},
+              RunLimits limits = {}, Duration limit = std::chrono::minutes(20));
   ~BuildCaches();
 
   /// A fresh build cache for one validation (or one custom check). Callers that need a seed which

@@ -17,7 +17,7 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
-constexpr Duration kDeadlineSlack = std::chrono::minutes(5);
+constexpr Duration kInspectionLimit = std::chrono::minutes(5);
 constexpr std::string_view kCompilerLabel = "cupel.image.cc";
 constexpr const char* kCompilerPath = "/usr/bin/gcc";
 
@@ -27,13 +27,11 @@ WallTime wall_now() {
               .count()};
 }
 
-/// The task's deadline as a wall time; never before the run itself must have ended.
-WallTime deadline_of(const RunRequest& request) {
-  const TimePoint now = steady_clock::now();
-  const TimePoint run_end = now + request.limit + kDeadlineSlack;
-  const TimePoint deadline = std::max(request.task_deadline, run_end);
+/// When the run must have ended, post-run calls included, as a wall time: past it any worker of the
+/// fleet may remove the container.
+WallTime deadline_of(const RunRequest& request, Duration post_run) {
   return {wall_now().us +
-          std::chrono::duration_cast<std::chrono::microseconds>(deadline - now).count()};
+          std::chrono::duration_cast<std::chrono::microseconds>(request.limit + post_run).count()};
 }
 
 }  // namespace
@@ -86,8 +84,9 @@ asio::awaitable<Result<bool>> find_compiler(std::shared_ptr<RunExecutor::Impl> i
                                             std::string image) {
   const RunIdentity identity{
       .run_id = fs::random_hex(8),
-      .deadline = {wall_now().us +
-                   std::chrono::duration_cast<std::chrono::microseconds>(kDeadlineSlack).count()}};
+      .deadline = {
+          wall_now().us +
+          std::chrono::duration_cast<std::chrono::microseconds>(kInspectionLimit).count()}};
   impl->live.insert(identity.run_id);
   Result<bool> found = false;
   const Result<std::string> created =
@@ -146,7 +145,8 @@ asio::awaitable<Result<ImageTraits>> RunExecutor::image_traits(std::string image
 asio::awaitable<RunReport> RunExecutor::run(RunRequest request, std::shared_ptr<CancelToken> cancel,
                                             OutputSink output) {
   const std::shared_ptr<Impl> impl = impl_;
-  const RunIdentity identity{.run_id = fs::random_hex(8), .deadline = deadline_of(request)};
+  const RunIdentity identity{.run_id = fs::random_hex(8),
+                             .deadline = deadline_of(request, impl->options.post_run)};
   const RunSession::Host host{.executor = impl->executor,
                               .engine = &impl->engine,
                               .files = &impl->files,

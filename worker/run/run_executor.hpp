@@ -30,6 +30,8 @@ struct ExecutorOptions {
   Duration dump_grace = std::chrono::seconds(10);  ///< From SIGQUIT to SIGKILL.
   Duration wrapper_slack =
       std::chrono::seconds(15);  ///< The wrapper's own limit beyond the check limit.
+  /// Added to a run's limit for its deadline label: wrapper slack and the post-run calls.
+  Duration post_run = std::chrono::seconds(150);
   Duration watch_period = std::chrono::milliseconds(100);
 };
 

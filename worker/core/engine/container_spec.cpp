@@ -89,7 +89,7 @@ Json bind_mount(const BoundMount& mount) {
           {"BindOptions", {{"Propagation", "rprivate"}}}};
 }
 
-/// The profile's mounts, the wrapper before them, the CA bundle behind them.
+/// The profile's mounts, the wrapper before them, the CA bundle and the credentials behind them.
 Result<std::vector<BoundMount>> all_mounts(const RunRequest& request,
                                            const ProfileContext& context) {
   Result<std::vector<BoundMount>> mounts = profile_mounts(request);
@@ -99,6 +99,10 @@ Result<std::vector<BoundMount>> all_mounts(const RunRequest& request,
   if (has_network(request) && !context.ca_bundle.empty()) {
     if (!is_clean_absolute(context.ca_bundle)) return policy("the CA bundle has no absolute path");
     mounts->push_back({context.ca_bundle, std::string(kCaBundlePath), false});
+  }
+  if (sees_credentials(request, context)) {
+    if (!is_clean_absolute(context.netrc)) return policy("the netrc file has no absolute path");
+    mounts->push_back({context.netrc, std::string(kNetrcPath), false});
   }
   return mounts;
 }
@@ -177,6 +181,11 @@ Result<void> check_request(const RunRequest& request, const ImageTraits& image) 
 }
 
 }  // namespace
+
+bool sees_credentials(const RunRequest& request, const ProfileContext& context) {
+  const bool fetches = request.profile == Profile::acquire || request.profile == Profile::mutate;
+  return fetches && request.mounts.fixture_proxy.empty() && !context.netrc.empty();
+}
 
 std::uint64_t log_bytes_bound(const RunLimits& limits) {
   // Output is followed while the run goes on; the stored log is the second source. Both streams

@@ -32,6 +32,7 @@ struct ProfileContext {
   std::string goproxy;       ///< Proxies only: "direct" and "off" are refused.
   std::string gosumdb;       ///< "off" is refused unless a fixture proxy is in use.
   std::string ca_bundle;  ///< Host path of a PEM file for acquire, mutate and tool; may be empty.
+  std::string netrc;  ///< Host path of credentials for the module proxy: acquire and mutate only.
   /// HTTP_PROXY and friends for the same three profiles; may be empty.
   std::map<std::string, std::string> proxy_environment;
   std::string egress_network = "bridge";  ///< Engine network of acquire, mutate and tool.
@@ -66,6 +67,7 @@ inline constexpr std::string_view kToken = "cupel.token";
 inline constexpr std::string_view kDeadline = "cupel.deadline";  ///< Unix seconds, decimal.
 }  // namespace label
 
+inline constexpr std::string_view kNetrcPath = "/cupel-netrc";
 inline constexpr std::string_view kWrapperPath = "/cupel-init";
 inline constexpr std::string_view kCaBundlePath = "/cupel-ca.pem";
 inline constexpr std::string_view kContainerUser = "65534:65534";
@@ -81,6 +83,10 @@ inline constexpr std::uint32_t kContainerUid = 65534;
 /// Errors: refused_by_policy for a role that the profile doesn't have, a missing one that it
 /// demands, or a path that is not absolute and clean.
 [[nodiscard]] Result<std::vector<BoundMount>> profile_mounts(const RunRequest& request);
+
+/// True where the run gets the netrc file: the profiles that fetch modules with the toolchain's own
+/// commands, never one that runs repository code.
+[[nodiscard]] bool sees_credentials(const RunRequest& request, const ProfileContext& context);
 
 /// Exactly the variables that the profile sets, by name.
 /// Errors: refused_by_policy for a proxy or checksum database setting that the profile can't have.

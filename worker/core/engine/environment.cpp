@@ -127,6 +127,10 @@ Result<Environment> profile_environment(const RunRequest& request, const Profile
   if (const Result<void> network = add_network(environment, request, context); !network) {
     return network.error();
   }
+  if (sees_credentials(request, context)) {
+    environment["GOAUTH"] = "netrc";
+    environment["NETRC"] = kNetrcPath;
+  }
   return environment;
 }
 
