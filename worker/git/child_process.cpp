@@ -108,8 +108,7 @@ class Child : public std::enable_shared_from_this<Child> {
         finished_(executor, asio::steady_timer::time_point::max()) {}
 
   void start() {
-    pidfd_.async_wait(asio::posix::descriptor_base::wait_read,
-                      [self = shared_from_this()](boost::system::error_code) { self->ended(); });
+    wait_for_end();
     read(out_, spec_.out_bytes_max, true);
     read(err_, spec_.err_bytes_max, false);
     deadline_.expires_after(spec_.limit);
@@ -161,6 +160,20 @@ class Child : public std::enable_shared_from_this<Child> {
       if (self->spec_.watch()) return self->stop(ChildEnd::watched);
       self->watch_later();
     });
+  }
+
+  void wait_for_end() {
+    pidfd_.async_wait(asio::posix::descriptor_base::wait_read,
+                      [self = shared_from_this()](boost::system::error_code) {
+                        // Seen: readiness is reported while the process still runs. Only its own
+                        // state counts, and it must not be reaped yet.
+                        siginfo_t info{};
+                        const bool over = ::waitid(P_PID, static_cast<id_t>(self->pid_), &info,
+                                                   WEXITED | WNOHANG | WNOWAIT) != 0 ||
+                                          info.si_pid != 0;
+                        if (over) return self->ended();
+                        self->wait_for_end();
+                      });
   }
 
   void ended() {

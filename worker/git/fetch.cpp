@@ -54,14 +54,15 @@ bool is_plausible_ref(const std::string& ref) {
   });
 }
 
-/// "<id>\t<name>" lines of ls-remote.
-std::map<std::string, std::string> parse_listing(const std::string& out) {
+/// "<id>\t<name>" lines of ls-remote; nothing for ids of another length: another object format.
+std::optional<std::map<std::string, std::string>> parse_listing(const std::string& out) {
   std::map<std::string, std::string> refs;
   for (std::size_t at = 0; at < out.size();) {
     const auto end = std::min(out.find('\n', at), out.size());
     const std::string line = out.substr(at, end - at);
     at = end + 1;
     const auto tab = line.find('\t');
+    if (tab == 64) return std::nullopt;
     if (tab == 40) refs.emplace(line.substr(tab + 1), line.substr(0, tab));
   }
   return refs;
@@ -241,7 +242,13 @@ asio::awaitable<Result<FetchAnswer>> fetch_ref(SessionPtr session) {
   if (auto* refused = std::get_if<SourceRefusal>(&*ran)) co_return std::move(*refused);
   const auto& listed = std::get<ChildResult>(*ran);
   if (listed.exit_code != 0) co_return judge_git_failure(listed.err, session->label);
-  const auto refs = parse_listing(listed.out);
+  const auto listing_refs = parse_listing(listed.out);
+  if (!listing_refs) {
+    co_return refusal(
+        Reason::unsupported_object_format, FindingKind::acquire_error,
+        "unsupported_object_format: " + session->label + ": unknown object format 'sha256'");
+  }
+  const auto& refs = *listing_refs;
   const auto name = full_name(refs, ref);
   if (name) co_return co_await fetch_name(session, *name);
   if (ref.empty() && refs.empty()) {

@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, 3> kFormat = {
     "mismatched algorithms", "unknown object format", "unsupported object format"};
 constexpr std::array<std::string_view, 3> kNotAllowed = {
     "not allowed", "unable to find remote helper", "unknown protocol"};
-constexpr std::array<std::string_view, 12> kNotFound = {"does not appear to be a git repository",
+constexpr std::array<std::string_view, 13> kNotFound = {"' not found",
+                                                        "does not appear to be a git repository",
                                                         "epository not found",
                                                         "returned error: 404",
                                                         "returned error: 410",
