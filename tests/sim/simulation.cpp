@@ -96,23 +96,46 @@ void Simulation::to_coordinator(std::size_t index, ToCoordinator message) {
   const std::string routing = node.key + "#" + std::to_string(node.generation);
   const int count = copies();
   for (int i = 0; i < count; ++i) {
-    after(delay(), 10 + message.index(), [this, index, routing, message] {
+    const auto arrive = [this, index, routing, message] {
       WorkerNode& from = workers_[index];
-      if (from.cut || from.revoked || machine_ == nullptr) return;
+      if (from.revoked || machine_ == nullptr) return;
       tell_machine(coordinator::MessageReceived{from.key, routing, message});
-    });
+    };
+    deliver(index, 10 + message.index(), arrive);
   }
 }
 
 void Simulation::to_worker(std::size_t index, const std::string& routing, ToWorker message) {
   const int count = copies();
   for (int i = 0; i < count; ++i) {
-    after(delay(), 20 + message.index(), [this, index, routing, message] {
-      WorkerNode& node = workers_[index];
+    const auto arrive = [this, index, routing, message] {
+      const WorkerNode& node = workers_[index];
       const std::string alive = node.key + "#" + std::to_string(node.generation);
-      if (node.cut || node.agent == nullptr || alive != routing) return;
+      if (node.agent == nullptr || alive != routing) return;
       tell_agent(index, worker::FromCoordinator{message});
-    });
+    };
+    deliver(index, 20 + message.index(), arrive);
+  }
+}
+
+void Simulation::deliver(std::size_t index, std::uint64_t kind, std::function<void()> arrive) {
+  after(delay(), kind, [this, index, arrive = std::move(arrive)] {
+    WorkerNode& node = workers_[index];
+    if (!node.cut) {
+      arrive();
+    } else if (node.holds) {
+      node.held.push_back(arrive);
+    }
+  });
+}
+
+void Simulation::mend(std::size_t index) {
+  WorkerNode& node = workers_[index];
+  trace("mended " + node.key + ", " + std::to_string(node.held.size()) + " held messages");
+  node.cut = false;
+  Duration late{};
+  for (auto& arrive : std::exchange(node.held, {})) {
+    after(late += 100us, 29, std::move(arrive));
   }
 }
 
@@ -142,10 +165,10 @@ void Simulation::next_fault() {
       trace("cut " + node.key);
       node.cut = true;
       const bool noticed = rng_.chance(500);
+      node.holds = !noticed && rng_.chance(600);
       if (noticed) link(index, false);
       after(std::chrono::milliseconds(rng_.between(500, 90'000)), 30, [this, index, noticed] {
-        trace("mended " + workers_[index].key);
-        workers_[index].cut = false;
+        mend(index);
         if (noticed) link(index, true);
       });
       break;
@@ -204,7 +227,7 @@ void Simulation::next_fault() {
 void Simulation::end_faults() {
   trace("faults end");
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    workers_[i].cut = false;
+    mend(i);
     workers_[i].stalled_until = now_;
     if (!workers_[i].gone && workers_[i].agent != nullptr && !workers_[i].linked) link(i, true);
   }

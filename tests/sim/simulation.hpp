@@ -81,7 +81,9 @@ class Simulation {
     std::uint32_t slots = 1;
     bool linked = false;  ///< The transport says that it is up.
     bool cut = false;     ///< The network between it and the coordinator is gone.
-    bool gone = false;    ///< Never comes back.
+    bool holds = false;   ///< While cut, messages wait as in a stalled connection.
+    std::vector<std::function<void()>> held;
+    bool gone = false;  ///< Never comes back.
     bool revoked = false;
     bool terminated = false;
     TimePoint terminated_at;
@@ -137,6 +139,8 @@ class Simulation {
   // ---- network and faults (simulation.cpp)
   void to_coordinator(std::size_t index, ToCoordinator message);
   void to_worker(std::size_t index, const std::string& routing, ToWorker message);
+  void deliver(std::size_t index, std::uint64_t kind, std::function<void()> arrive);
+  void mend(std::size_t index);
   [[nodiscard]] Duration delay();
   [[nodiscard]] int copies();
   void next_fault();
