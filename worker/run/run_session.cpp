@@ -152,7 +152,10 @@ RunSession::Step RunSession::begin() {
   }
   started_at_ = steady_clock::now();
   const Result<void> sent = co_await attachment_.send(std::move(orders_), kOrdersBudget);
-  if (!sent) fail(sent.error());
+  if (!sent) {
+    fail(sent.error());
+    ask(EndedBy::engine);  // it waits for orders that won't come
+  }
   co_return true;
 }
 
@@ -301,10 +304,10 @@ asio::awaitable<void> RunSession::clean_up() {
 
 /// Who ended it, and whether what was seen can be explained.
 void RunSession::judge() {
+  if (asked_) report_.ended_by = *asked_;
   if (!output_) return;
   const std::optional<WrapperReport> end = output_->report();
   output_->fill(report_);
-  if (asked_) report_.ended_by = *asked_;
   if (!end) {
     if (!asked_ && started_at_ != TimePoint{}) report_.ended_by = EndedBy::engine;
     return;
@@ -332,7 +335,9 @@ void RunSession::judge() {
             .hint = {}});
       break;
     case WrapperEnd::exec:
-      fail({.code = Errc::engine_refused,
+      // The command's fault, not the engine's: exit code 126 or 127, as a shell says it.
+      report_.ended_by = EndedBy::itself;
+      note({.code = Errc::process_failed,
             .what = "'" + request_.command.front() + "' can't be run in the image",
             .detail = end->what,
             .hint = {}});
@@ -343,7 +348,7 @@ void RunSession::judge() {
 asio::awaitable<void> RunSession::drive(ImageTraits image) {
   const std::shared_ptr<RunSession> self = shared_from_this();
   const bool prepared = co_await prepare(image);
-  const bool created = prepared && co_await create(std::move(spec_));
+  const bool created = prepared && !asked_ && co_await create(std::move(spec_));
   if (created && co_await begin()) {
     spawn(read_output());
     spawn(wait_for_end());

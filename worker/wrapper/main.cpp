@@ -25,7 +25,6 @@ namespace {
 
 constexpr int kExitBadOrders = 120;
 constexpr int kExitWrongMount = 121;
-constexpr int kExitCannotExec = 122;
 constexpr int64_t kSampleMs = 25;  // how often /tmp is looked at; statvfs costs a microsecond
 constexpr int64_t kLeftoverGraceMs = 200;  // helpers of the command that are just ending
 constexpr int64_t kFlushMs = 20'000;       // for a reader that doesn't read, at the very end
@@ -327,9 +326,12 @@ int run(char** argv) {
   watch.limit_at = now_ms() + watch.orders.limit_ms;
   const int why = start_command(argv, watch);
   if (why != 0) {
+    // As a shell says it: 127 not found, 126 found but not runnable. It is the command's fault.
     watch.ended_by = "exec";
+    watch.command_ended = true;
+    watch.status = (why == ENOENT ? 127 : 126) << 8;
     write_end(watch, strerror(why));
-    return kExitCannotExec;
+    return exit_code_of(watch.status);
   }
   watch_command(watch, children);
   write_end(watch, "-");

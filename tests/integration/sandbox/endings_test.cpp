@@ -194,14 +194,18 @@ TEST_F(SandboxTest, StandardInputOfTheCommandIsEmpty) {
   EXPECT_EQ(report.out.bytes, "end\n");
 }
 
-TEST_F(SandboxTest, AMissingCommandIsAnErrorThatNamesIt) {
+TEST_F(SandboxTest, AMissingCommandEndsAsAShellSaysItAndIsNamed) {
   RunRequest request = shell("");
   request.command = {"no-such-program"};
 
   const RunReport report = run(request);
 
-  ASSERT_TRUE(report.error);
-  EXPECT_THAT(report.error->what, HasSubstr("no-such-program"));
+  EXPECT_FALSE(report.error);
+  EXPECT_EQ(report.ended_by, EndedBy::itself);
+  EXPECT_EQ(report.exit_code, 127);
+  EXPECT_EQ(report.engine_exit_code, 127);
+  ASSERT_EQ(report.notes.size(), 1U);
+  EXPECT_THAT(report.notes.front(), HasSubstr("no-such-program"));
 }
 
 TEST_F(SandboxTest, AWritableMountThatGrowsOverItsBudgetEndsTheRun) {
