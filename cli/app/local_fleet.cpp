@@ -214,6 +214,8 @@ Result<void> LocalFleet::start_worker(Worker& worker) {
     arguments.push_back(value);
   };
   set("--data-dir", worker.dir.string());
+  // The standard library is compiled once for all workers of this machine.
+  set("--seed-dir", (workers_.front().dir / "seeds").string());
   set("--name", worker.name);
   set("--coordinator-control", control_);
   set("--coordinator-bulk", bulk_);

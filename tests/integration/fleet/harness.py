@@ -134,7 +134,7 @@ class Fleet:
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="cupel-fleet-", dir="/var/tmp"))
         self.hosts = []
         self.workers = []
-        self.worker_settings = worker_settings or {}
+        self.worker_settings = {"seed-dir": "/var/tmp/cupel-test-seeds", **(worker_settings or {})}
         self.coordinator_settings = coordinator_settings or {}
         self.slots = slots
         self.coordinator = None
