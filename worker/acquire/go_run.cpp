@@ -63,11 +63,7 @@ RunRequest go_request(const AcquireContext& context, const AcquireMounts& mounts
   request.task = context.task;
   request.token = context.token;
   request.task_deadline = context.task_deadline;
-  if (!context.policy.netrc_file.empty()) {
-    // The file was copied into staging, which is gone before anything of the repository runs.
-    request.command = {"env", "GOAUTH=netrc", "NETRC=/staging/netrc"};
-  }
-  request.command.emplace_back("go");
+  request.command = {"go"};
   request.command.insert(request.command.end(), command.arguments.begin(), command.arguments.end());
   request.workdir = command.workdir;
   request.image = context.image;

@@ -58,9 +58,6 @@ std::optional<AcquireStopped> prepare(const JobPtr& job) {
   if (auto staged = stage_manifests(*source, unit, job->mounts.staging); !staged) {
     return stopped_by(staged.error());
   }
-  if (job->context.policy.netrc_file.empty()) return std::nullopt;
-  auto staged = stage_netrc(job->context.policy.netrc_file, job->mounts.staging);
-  if (!staged) return stopped_by(staged.error());
   return std::nullopt;
 }
 

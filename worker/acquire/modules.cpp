@@ -160,11 +160,6 @@ Stopped prepare(const JobPtr& job) {
   auto manifests = stage_manifests(job->source.snapshot, job->work.unit, job->mounts.staging);
   if (!manifests) return stopped_by(manifests.error());
   job->manifests = *std::move(manifests);
-  if (!job->context.policy.netrc_file.empty()) {
-    if (auto staged = stage_netrc(job->context.policy.netrc_file, job->mounts.staging); !staged) {
-      return stopped_by(staged.error());
-    }
-  }
   if (job->manifests.sum) {
     if (const auto fault = check_go_sum(*job->manifests.sum)) {
       return stopped_by(refusal(

@@ -17,7 +17,6 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr mode_t kForContainer = 0777;  // below a parent that only we enter
-constexpr std::uint64_t kNetrcBytesMax = 1 << 20;
 
 std::string in_dir(const std::string& dir, const std::string& name) {
   return dir == "." ? name : dir + '/' + name;
@@ -131,12 +130,6 @@ Result<Manifests> stage_manifests(const std::string& snapshot, const UnitInfo& u
     }
   }
   return manifests;
-}
-
-Result<void> stage_netrc(const std::string& netrc_file, const std::string& staging) {
-  const auto text = fs::read_secret(netrc_file, kNetrcBytesMax);
-  if (!text) return text.error();
-  return write_staged(staging, "netrc", *text, 0444);
 }
 
 Result<Completion> read_completion(const Manifests& before, const UnitInfo& unit,

@@ -35,9 +35,6 @@ void discard_mounts(Workspaces& workspaces, const AcquireMounts& mounts, bool ke
 [[nodiscard]] Result<Manifests> stage_manifests(const std::string& snapshot, const UnitInfo& unit,
                                                 const std::string& staging);
 
-/// Copies the netrc for the module proxy, readable for the container's user.
-[[nodiscard]] Result<void> stage_netrc(const std::string& netrc_file, const std::string& staging);
-
 /// What the go command completed.
 struct Completion {
   std::map<std::string, std::string>
