@@ -15,6 +15,21 @@ struct State {
   std::vector<Diagnostic> faults;
 };
 
+enum class Action { run, help, version, check, show, example };
+
+/// The command line, split but not yet applied.
+struct Arguments {
+  Action action = Action::run;
+  bool with_origin = false;
+  std::vector<std::string> files;
+  struct Flag {
+    std::string name;
+    std::string text;
+    bool has_text = false;
+  };
+  std::vector<Flag> flags;
+};
+
 /// Where a value stands, for faults and for `show --origin`.
 struct Origin {
   std::string name;  ///< "worker.yaml", "environment CUPEL_X", "flag --x", "default".
@@ -35,6 +50,12 @@ void set_scalar(State& state, const Setting& setting, const std::string& text,
                 const Origin& origin);
 void set_list(State& state, const Setting& setting, std::vector<std::string> items,
               const Origin& origin);
+
+/// The layers, in the order in which load() applies them.
+void apply_defaults(State& state);
+void apply_files(State& state, const std::vector<std::string>& named, const Inputs& inputs);
+void apply_environment(State& state, const Inputs& inputs);
+void apply_flags(State& state, const Arguments& arguments);
 
 /// "data-dir" and "data_dir" are one name.
 [[nodiscard]] std::string setting_name_of_flag(std::string_view flag);
