@@ -74,9 +74,9 @@ bool reported_as_not_run(const Answer& answer, const std::string& test) {
 }
 
 int badness(Outcome outcome) {
-  constexpr std::array kWorstFirst = {Outcome::failing, Outcome::inconclusive, Outcome::refused,
+  constexpr std::array worst_first = {Outcome::failing, Outcome::inconclusive, Outcome::refused,
                                       Outcome::cancelled, Outcome::passing};
-  return static_cast<int>(kWorstFirst.end() - std::ranges::find(kWorstFirst, outcome));
+  return static_cast<int>(worst_first.end() - std::ranges::find(worst_first, outcome));
 }
 
 }  // namespace

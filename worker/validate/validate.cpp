@@ -80,6 +80,8 @@ void note_what_did_not_run(Judgement& judgement, const ValidationInput& input) {
 
 }  // namespace
 
+// `runs` outlives the call (validate.hpp).
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters)
 asio::awaitable<ValidationResult> validate(RunPort& runs, ValidationInput input,
                                            std::shared_ptr<CancelToken> cancel,
                                            CheckOutputSink sink) {

@@ -208,7 +208,10 @@ void add_note(Judgement& judgement, const UnitInfo& unit, CheckKind check, std::
 void run_notes(Judgement& judgement, const UnitInfo& unit, const Judged& judged) {
   const RunReport& report = judged.run->report;
   const std::string check(name(judged.run->check));
-  for (const std::string& note : report.notes) judgement.notes.push_back(check + ": " + note);
+  for (const std::string& note : report.notes) {
+    judgement.notes.push_back(check);
+    judgement.notes.back().append(": ").append(note);
+  }
   if (report.error || report.ended_by == EndedBy::cancelled) return;
   if (judged.doubt != Reason::none) {
     add_note(judgement, unit, judged.run->check,
@@ -258,6 +261,10 @@ void limit_findings(Judgement& judgement, const UnitInfo& unit, const std::vecto
     finding.check = judged.run->check;
     finding.message = go::doubt_text(reason, judged.run->report);
     go::identify(finding, unit);
+    if (std::ranges::find(judgement.findings, finding.key, &Finding::key) !=
+        judgement.findings.end()) {
+      continue;
+    }
     judgement.findings.push_back(std::move(finding));
   }
 }

@@ -135,7 +135,9 @@ void identify(Finding& finding, const UnitInfo& unit) {
     finding.key += "|" + escaped(finding.test);
   }
   if (finding.kind == FindingKind::note) finding.key += "|" + escaped(first_word(finding.message));
-  if (finding.check == CheckKind::custom) finding.key = "custom|" + escaped(finding.test);
+  const bool custom =
+      finding.check == CheckKind::custom && finding.kind == FindingKind::package_failure;
+  if (custom) finding.key = "custom|" + escaped(finding.test);
   finding.key.resize(cut(finding.key, kNameBytesMax).size());
 
   finding.signature = std::string(group) + "|" + escaped(finding.analyzer) + "|";

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kBuildsMax = 20'000;
 constexpr std::size_t kSectionsMax = 64;
-constexpr std::size_t kSectionBytesMax = 16 * 1024;
+constexpr std::size_t kSectionBytesMax = 16UL * 1024;
 constexpr std::size_t kNonJsonBytes = 200;
 
 void add_build_text(BuildRecord& build, std::string_view text) {
@@ -83,7 +83,7 @@ void TestStreamReader::line(std::string_view text) {
   }
   ++stream_.events;
   if (event->package.empty()) {
-    if (!event->import_path.empty()) build_event(std::move(*event));
+    if (!event->import_path.empty()) build_event(*event);
     return;
   }
   PackageRecord* record = package(event->package);
@@ -95,7 +95,7 @@ void TestStreamReader::line(std::string_view text) {
   }
 }
 
-void TestStreamReader::build_event(TestEvent event) {
+void TestStreamReader::build_event(const TestEvent& event) {
   if (event.action != "build-output" && event.action != "build-fail") return;
   const auto [found, added] =
       stream_.build_index.try_emplace(event.import_path, stream_.builds.size());

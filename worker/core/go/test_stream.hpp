@@ -103,7 +103,7 @@ struct TestStream {
 /// Takes the bytes in pieces of any size; the same bytes give the same stream however they are cut.
 class TestStreamReader {
  public:
-  static constexpr std::size_t kLineBytesMax = 8 * 1024 * 1024;
+  static constexpr std::size_t kLineBytesMax = 8UL * 1024 * 1024;
   static constexpr std::size_t kPackagesMax = 20'000;
   static constexpr std::size_t kTestsMax = 500'000;
 
@@ -113,7 +113,7 @@ class TestStreamReader {
 
  private:
   void line(std::string_view text);
-  void build_event(TestEvent event);
+  void build_event(const TestEvent& event);
   void package_event(PackageRecord& package, const TestEvent& event);
   void test_event(PackageRecord& package, const TestEvent& event);
   PackageRecord* package(const std::string& name);
