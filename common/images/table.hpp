@@ -42,7 +42,7 @@ struct Table {
 };
 
 /// Errors: bad_value with the entry and the member.
-[[nodiscard]] Result<Table> parse_table(std::string_view json);
+[[nodiscard]] Result<Table> parse_table(std::string_view text);
 
 /// The table of this build.
 [[nodiscard]] const Table& builtin_table();
