@@ -75,8 +75,7 @@ Result<void> upload_one(campaign::RepositoryEntry& entry, const std::string& fil
   const auto answer = source::pack_local_path(folder, path.ref, pack);
   if (!answer) return placed(answer.error(), file, entry);
   if (const auto* refusal = std::get_if<SourceRefusal>(&*answer)) {
-    console.say(path.path + ": refused, " + std::string(name(refusal->reason)) + ": " +
-                refusal->message);
+    console.say(path.path + ": refused: " + refusal->message);
     entry.source =
         campaign::RefusedSource{path.path, refusal->reason, capped_detail(refusal->message)};
     entry.subdirs.clear();

@@ -40,7 +40,8 @@ void write_all(int fd, std::string_view text) {
 
 }  // namespace
 
-Console::Console(const Globals& globals) : quiet_(globals.quiet), json_(globals.json()) {
+Console::Console(const Globals& globals)
+    : quiet_(globals.quiet), json_(globals.json()), ndjson_(globals.format == "ndjson") {
   const bool out_terminal = isatty(STDOUT_FILENO) == 1;
   const bool err_terminal = isatty(STDERR_FILENO) == 1;
   color_out_ = wants_color(globals, out_terminal) && !json_;

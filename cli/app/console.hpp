@@ -35,11 +35,14 @@ class Console {
   /// 0 where standard output is no terminal.
   [[nodiscard]] std::size_t out_columns() const { return out_columns_; }
   [[nodiscard]] std::size_t err_columns() const { return err_columns_; }
+  /// One JSON document, or a stream of lines, instead of text.
   [[nodiscard]] bool json() const { return json_; }
+  [[nodiscard]] bool ndjson() const { return ndjson_; }
 
  private:
   bool quiet_ = false;
   bool json_ = false;
+  bool ndjson_ = false;
   bool color_out_ = false;
   bool progress_block_ = false;
   bool progress_lines_ = false;

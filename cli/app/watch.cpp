@@ -86,7 +86,7 @@ Result<WatchEnd> watch_campaign(httpclient::Client& client, const std::string& c
                                 const std::function<Result<void>()>& look_after) {
   const auto path = campaign_path(campaign);
   if (!path) return path.error();
-  Display display(console, console.json());
+  Display display(console, console.ndjson());
   const auto summary = client.get(*path);
   if (!summary) return summary.error();
   display.start(*summary);
