@@ -52,7 +52,13 @@ Result<std::vector<std::string>> host_sources(const PartsPlace& place) {
                       release == std::string(kSuite) + "-security";
     if (!ours || component != "main") continue;
     const std::string options = key.starts_with("/") ? "[signed-by=" + key + "] " : "";
-    sources.push_back("deb " + options + uri + " " + release + " main");
+    std::string source = "deb ";
+    source += options;
+    source += uri;
+    source += ' ';
+    source += release;
+    source += " main";
+    sources.push_back(std::move(source));
   }
   if (sources.empty()) {
     return failed(Errc::not_found, "this host has no package source of Debian 12",

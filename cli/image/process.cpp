@@ -49,7 +49,7 @@ std::optional<Pipe> make_pipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-Error failed(Errc code, const Command& command, std::string what, std::string detail = {}) {
+Error failed(Errc code, const Command& command, std::string what, std::string_view detail = {}) {
   return {.code = code,
           .what = command.argv.front() + ": " + std::move(what),
           .detail = capped_detail(detail),
@@ -58,6 +58,7 @@ Error failed(Errc code, const Command& command, std::string what, std::string de
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> list;
+  list.reserve(texts.size() + 1);
   for (std::string& text : texts) list.push_back(text.data());
   list.push_back(nullptr);
   return list;
@@ -81,7 +82,11 @@ Result<pid_t> spawn(const Command& command, const std::filesystem::path& program
   ::posix_spawnattr_setpgroup(&attributes, 0);
   std::vector<std::string> argv = command.argv;
   std::vector<std::string> environment;
-  for (const auto& [name, value] : command.environment) environment.push_back(name + "=" + value);
+  environment.reserve(command.environment.size());
+  for (const auto& [name, value] : command.environment) {
+    environment.push_back(name);
+    environment.back().append("=").append(value);
+  }
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes,
                                   pointers(argv).data(), pointers(environment).data());
