@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
     sum.replaced += outcome.replaced;
     if (outcome.broken.empty()) continue;
     ++broken;
+    std::fflush(stdout);
     std::printf("seed %llu: %s (hash %016llx)\n", static_cast<unsigned long long>(seed),
                 outcome.broken.c_str(), static_cast<unsigned long long>(outcome.hash));
   }

@@ -7,7 +7,7 @@
 namespace cupel::sim {
 namespace {
 
-constexpr std::uint64_t kSeeds = 1200;
+constexpr std::uint64_t kSeeds = 2000;
 
 TEST(Simulation, EveryInvariantHoldsUnderFaults) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
