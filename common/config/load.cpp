@@ -32,7 +32,9 @@ void parse_arguments(State& state, const std::vector<std::string>& words, Argume
       flag.has_text = true;
     } else if (!(is_flag && (i + 1 == words.size() || words[i + 1].starts_with("--")))) {
       // "--flag" alone means true; everything else takes the next word.
-      if (i + 1 < words.size() && (setting != nullptr || flag.name == "config")) {
+      // An unknown flag takes it too where it can be a value, so that one mistake is one fault.
+      const bool known = setting != nullptr || flag.name == "config";
+      if (i + 1 < words.size() && (known || !words[i + 1].starts_with("--"))) {
         flag.text = words[++i];
         flag.has_text = true;
       }

@@ -174,6 +174,12 @@ TEST(ConfigFaults, AreAllNamedWithTheirPlaces) {
   EXPECT_THAT(loaded.err, HasSubstr("data_dir: must be set (CUP-1015)"));
 }
 
+TEST(ConfigFaults, AnUnknownFlagWithItsValueIsOneFault) {
+  World world;
+  world.arguments = {"--data-dir", "/d", "--seed-dri", "/s"};
+  EXPECT_EQ(world.load().faults.size(), 1U);
+}
+
 TEST(ConfigFaults, ASecretGivenByValueIsPointedToItsFile) {
   World world;
   world.arguments = {"--data-dir", "/d"};
