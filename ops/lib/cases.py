@@ -181,8 +181,8 @@ def run_campaign(options, scratch, name, settings, cases):
     reports = scratch / f"{name}-report"
     environment = dict(os.environ)
     environment.update({
-        # One state for all campaigns of this run: they share the seeds of the build caches.
-        "XDG_STATE_HOME": str(scratch / "state"),
+        # Kept from run to run: the seeds of the build caches take a minute for each image.
+        "XDG_STATE_HOME": str(options.state),
         "CUPEL_WORKER_ALLOW_LOCAL_SOURCES": "true",
         "NO_COLOR": "1",
     })
@@ -253,9 +253,14 @@ def main():
     parser.add_argument("--limit", type=int, default=3600, help="seconds for one campaign")
     parser.add_argument("--at-most", type=int, default=0, help="this many cases, spread over the topics")
     parser.add_argument("--keep", action="store_true", help="keep campaigns, logs and reports")
+    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    parser.add_argument("--state", type=Path, default=Path(home) / "cupel" / "cases",
+                        help="state of the local fleet; one run at a time")
     parser.add_argument("--json", type=Path, help="write the summary there")
     options = parser.parse_args()
     options.directory = options.directory.resolve()
+    options.state = options.state.resolve()
+    options.state.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     cases, skipped = select(options)
     for case, why in skipped:
