@@ -98,6 +98,7 @@ Result<std::vector<RawEntry>> parse_tree(std::string_view bytes) {
       if (c < '0' || c > '7') return malformed("tree entry with a mode that is no octal number");
       entry.mode = entry.mode * 8 + static_cast<std::uint32_t>(c - '0');
     }
+    if (entry.mode == 0) return malformed("tree entry without a mode");
     const auto end = bytes.find('\0', space + 1);
     if (end == std::string_view::npos || bytes.size() - end - 1 < entry.id.bytes.size()) {
       return malformed("tree entry that ends too early");
