@@ -196,10 +196,22 @@ std::optional<Rule> rule_for(std::string_view block) {
   return std::nullopt;
 }
 
+/// The finding keeps the lines as they were said; the message of a refusal is one line.
+std::string on_one_line(const std::string& text) {
+  std::string line;
+  for (const std::string& part : lines_of(text)) {
+    const auto from = part.find_first_not_of(" \t");
+    if (from == std::string::npos) continue;
+    line += (line.empty() ? "" : line.ends_with(':') ? " " : "; ") + part.substr(from);
+  }
+  return line;
+}
+
 SourceRefusal answer(const Rule& rule, const std::string& block) {
   std::string message = capped_detail(without_prefix(block));
   SourceRefusal refused = refusal(rule.reason, rule.kind, message);
   refused.findings.front().package = module_in(block);
+  refused.message = on_one_line(refused.message);
   return refused;
 }
 
