@@ -1,14 +1,14 @@
 #include "common/http/message.hpp"
 
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 namespace cupel::http {
 namespace {
 
 TEST(Problem, CarriesCodeHintAndPlaces) {
-  const Response response = problem({Errc::image_missing, "no image", "", ""}, {{3, 5, "wrong", Errc::bad_value}});
+  const Response response =
+      problem({Errc::image_missing, "no image", "", ""}, {{3, 5, "wrong", Errc::bad_value}});
 
   const auto json = nlohmann::json::parse(std::get<std::string>(response.body));
   EXPECT_EQ(response.content_type, "application/problem+json");
@@ -43,7 +43,8 @@ TEST(TokenTable, KnowsOnlyWholeTokens) {
   EXPECT_EQ(table.check("secret")->name, "alice");
   EXPECT_TRUE(table.check("secret")->may("read"));
   EXPECT_FALSE(table.check("secret")->may("operate"));
-  for (const char* wrong : {"", "secre", "secrets", "SECRET"}) EXPECT_FALSE(table.check(wrong)) << wrong;
+  for (const char* wrong : {"", "secre", "secrets", "SECRET"})
+    EXPECT_FALSE(table.check(wrong)) << wrong;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ Router router_with(const std::vector<std::pair<std::string, std::string>>& route
 }
 
 TEST(Router, MatchesParametersLiteralsAndVerbs) {
-  const Router router = router_with({{"GET", "/a/{x}/log"}, {"POST", "/a:check"}, {"POST", "/a/{x}/log"}});
+  const Router router =
+      router_with({{"GET", "/a/{x}/log"}, {"POST", "/a:check"}, {"POST", "/a/{x}/log"}});
 
   const auto log = router.find("GET", *parse_target("/a/t-1/log?check=test"));
   ASSERT_NE(log.route, nullptr);
@@ -59,7 +60,8 @@ TEST(ParseRange, FollowsTheStandardForSingleRanges) {
   expect_part("bytes=-3", 7, 3);
   expect_part("bytes=-99", 0, 10);
   expect_part("bytes=8-99", 8, 2);
-  for (const char* whole : {"", "items=0-1", "bytes=1-2,4-5", "bytes=x-", "bytes=5-4", "bytes=-", "bytes=1"}) {
+  for (const char* whole :
+       {"", "items=0-1", "bytes=1-2,4-5", "bytes=x-", "bytes=5-4", "bytes=-", "bytes=1"}) {
     EXPECT_EQ(parse_range(whole, 10).kind, Kind::whole) << whole;
   }
   for (const char* none : {"bytes=10-", "bytes=10-20", "bytes=-0"}) {

@@ -1,21 +1,20 @@
 #include "common/http/server.hpp"
 
+#include "common/fs/files.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <future>
 #include <thread>
-
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/read_until.hpp>
-#include <boost/asio/write.hpp>
-
-#include "common/fs/files.hpp"
 
 namespace cupel::http {
 namespace {
@@ -88,7 +87,9 @@ class ServerTest : public testing::Test {
   }
   void TearDown() override {
     if (thread_.joinable()) {
-      asio::post(loop_, [this] { server_->stop(std::chrono::milliseconds(0), [this] { guard_.reset(); }); });
+      asio::post(loop_, [this] {
+        server_->stop(std::chrono::milliseconds(0), [this] { guard_.reset(); });
+      });
       thread_.join();
     }
     std::filesystem::remove(file_);
@@ -96,13 +97,20 @@ class ServerTest : public testing::Test {
   void start() {
     server_ = std::make_unique<Server>(loop_, options_);
     server_->route_sync("GET", "/hello/{name}", [](const Request& request) {
-      return text_response(200, "text/plain", std::string(request.param("name")) + std::string(request.argument("q")));
+      return text_response(200, "text/plain",
+                           std::string(request.param("name")) + std::string(request.argument("q")));
     });
-    server_->route_sync("POST", "/echo", [](const Request& request) { return text_response(200, "text/plain", request.body); },
-                        {.scope = "", .body_bytes_max = 1000});
-    server_->route_sync("GET", "/private", [](const Request& request) { return text_response(200, "text/plain", request.principal.name); },
+    server_->route_sync(
+        "POST", "/echo",
+        [](const Request& request) { return text_response(200, "text/plain", request.body); },
+        {.scope = "", .body_bytes_max = 1000});
+    server_->route_sync("GET", "/private",
+                        [](const Request& request) {
+                          return text_response(200, "text/plain", request.principal.name);
+                        },
                         {.scope = "read"});
-    server_->route_sync("GET", "/admin", [](const Request&) { return Response(); }, {.scope = "operate"});
+    server_->route_sync("GET", "/admin", [](const Request&) { return Response(); },
+                        {.scope = "operate"});
     server_->route("GET", "/throws", throwing);
     server_->route_sync("GET", "/file", [this](const Request&) {
       Response response;
@@ -118,7 +126,10 @@ class ServerTest : public testing::Test {
     });
     server_->route_upload(
         "POST", "/upload",
-        [](const Request&) { return Result<std::unique_ptr<UploadSink>>(std::make_unique<CountingSink>()); }, 1'000'000);
+        [](const Request&) {
+          return Result<std::unique_ptr<UploadSink>>(std::make_unique<CountingSink>());
+        },
+        1'000'000);
     const auto listening = server_->listen();
     ASSERT_TRUE(listening) << listening.error().text();
     thread_ = std::thread([this] { loop_.run(); });
@@ -129,10 +140,13 @@ class ServerTest : public testing::Test {
     return wire.read_all();
   }
   std::string get(const std::string& target, const std::string& headers = "") {
-    return ask("GET " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + headers + "\r\n");
+    return ask("GET " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + headers +
+               "\r\n");
   }
   static std::string status_of_answer(const std::string& answer) { return answer.substr(9, 3); }
-  static std::string body_of(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
+  static std::string body_of(const std::string& answer) {
+    return answer.substr(answer.find("\r\n\r\n") + 4);
+  }
   /// Runs on the loop and waits.
   void on_loop(const std::function<void()>& work) {
     std::promise<void> done;
@@ -188,12 +202,15 @@ TEST_F(ServerTest, BoundsHeaderAndBody) {
   start();
   EXPECT_EQ(status_of_answer(get("/hello/x", "X: " + std::string(20'000, 'x') + "\r\n")), "431");
   const auto post = [&](const std::string& body, const std::string& headers) {
-    return status_of_answer(ask("POST /echo HTTP/1.1\r\nConnection: close\r\n" + headers + "\r\n" + body));
+    return status_of_answer(
+        ask("POST /echo HTTP/1.1\r\nConnection: close\r\n" + headers + "\r\n" + body));
   };
   EXPECT_EQ(post(std::string(1000, 'x'), "Content-Length: 1000\r\n"), "200");
   EXPECT_EQ(post(std::string(1001, 'x'), "Content-Length: 1001\r\n"), "413");
   EXPECT_EQ(post("", "Content-Length: 99999999999\r\n"), "413");
-  EXPECT_EQ(post("3e9\r\n" + std::string(1001, 'x') + "\r\n0\r\n\r\n", "Transfer-Encoding: chunked\r\n"), "413");
+  EXPECT_EQ(
+      post("3e9\r\n" + std::string(1001, 'x') + "\r\n0\r\n\r\n", "Transfer-Encoding: chunked\r\n"),
+      "413");
 }
 
 TEST_F(ServerTest, AnswersWhatIsNoHttpWithAnError) {
@@ -225,8 +242,8 @@ TEST_F(ServerTest, SendsFilesAndPartsOfThem) {
 TEST_F(ServerTest, StreamsAnUploadAndEndsItWhenTheSinkFails) {
   start();
   const auto upload = [&](const std::string& body) {
-    return ask("POST /upload HTTP/1.1\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) +
-               "\r\n\r\n" + body);
+    return ask("POST /upload HTTP/1.1\r\nConnection: close\r\nContent-Length: " +
+               std::to_string(body.size()) + "\r\n\r\n" + body);
   };
   EXPECT_EQ(body_of(upload(std::string(900'000, 'x'))), "900000");
   EXPECT_EQ(status_of_answer(upload("poison" + std::string(200'000, 'x'))), "507");
@@ -236,13 +253,16 @@ TEST_F(ServerTest, StreamsAnUploadAndEndsItWhenTheSinkFails) {
 TEST_F(ServerTest, AsksForTheBodyOnlyWhenItIsWelcome) {
   start();
   Wire welcome(server_->address());
-  welcome.send("POST /echo HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+  welcome.send(
+      "POST /echo HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: "
+      "3\r\n\r\n");
   EXPECT_NE(welcome.read_until("\r\n\r\n").find("100 Continue"), std::string::npos);
   welcome.send("abc");
   EXPECT_NE(welcome.read_all().find("\r\n\r\nabc"), std::string::npos);
 
   const std::string refused =
-      ask("POST /echo HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\r\n");
+      ask("POST /echo HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: "
+          "5000\r\n\r\n");
   EXPECT_EQ(status_of_answer(refused), "413");
 }
 
@@ -311,7 +331,8 @@ TEST_F(ServerTest, SaysWhoseAddressItIsWhenItIsTaken) {
 
 TEST(ServerAddress, MustBeAnAddressAndAPort) {
   asio::io_context loop;
-  for (const char* listen : {"", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "nowhere:80", ":80"}) {
+  for (const char* listen :
+       {"", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "nowhere:80", ":80"}) {
     ServerOptions options;
     options.listen = listen;
     const auto refused = Server(loop, options).listen();

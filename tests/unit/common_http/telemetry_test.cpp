@@ -1,9 +1,9 @@
+#include "common/app/log.hpp"
+#include "common/app/metrics.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
-#include "common/app/log.hpp"
-#include "common/app/metrics.hpp"
 
 namespace cupel::app {
 namespace {
@@ -28,8 +28,8 @@ TEST(Metrics, AreBornAtZeroAndCarryTheProcess) {
   EXPECT_NE(text.find("cupel_x_total{kind=\"b\"} 1\n"), std::string::npos);
   EXPECT_NE(text.find("cupel_log_messages_total{level=\"error\"} 0\n"), std::string::npos);
   EXPECT_NE(text.find("cupel_build_info{component=\"coordinator\""), std::string::npos);
-  for (const char* name : {"process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds",
-                           "process_max_fds", "process_start_time_seconds"}) {
+  for (const char* name : {"process_cpu_seconds_total", "process_resident_memory_bytes",
+                           "process_open_fds", "process_max_fds", "process_start_time_seconds"}) {
     EXPECT_NE(text.find("# TYPE " + std::string(name)), std::string::npos) << name;
   }
 }
@@ -38,7 +38,8 @@ TEST(Metrics, CountLogLinesByLevel) {
   Metrics metrics("worker", "1", "r");
   metrics.log_counter()("warning");
   metrics.log_counter()("no such level");
-  EXPECT_NE(metrics.text().find("cupel_log_messages_total{level=\"warning\"} 1\n"), std::string::npos);
+  EXPECT_NE(metrics.text().find("cupel_log_messages_total{level=\"warning\"} 1\n"),
+            std::string::npos);
 }
 
 }  // namespace
