@@ -77,7 +77,9 @@ Result<void> upload_one(campaign::RepositoryEntry& entry, const std::string& fil
   if (const auto* refusal = std::get_if<SourceRefusal>(&*answer)) {
     console.say(path.path + ": refused: " + refusal->message);
     entry.source =
-        campaign::RefusedSource{path.path, refusal->reason, capped_detail(refusal->message)};
+        campaign::RefusedSource{path.path, refusal->reason, capped_detail(refusal->message),
+                                refusal->findings.empty() ? FindingKind::acquire_error
+                                                          : refusal->findings.front().kind};
     entry.subdirs.clear();
     return boost::system::in_place_value;
   }

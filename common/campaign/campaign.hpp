@@ -26,9 +26,10 @@ struct LocalPath {
 /// verdict
 /// `<class_of(reason)>:<reason>` instead of disappearing; nothing is ever acquired for it.
 struct RefusedSource {
-  std::string name;                            ///< The path as written.
-  Reason reason = Reason::source_not_allowed;  ///< Never `none`.
-  std::string message;                         ///< One line for people, at most 4 KiB.
+  std::string name;                                  ///< The path as written.
+  Reason reason = Reason::source_not_allowed;        ///< Never `none`.
+  std::string message;                               ///< One line for people, at most 4 KiB.
+  FindingKind finding = FindingKind::acquire_error;  ///< What the unit's one finding is.
   friend bool operator==(const RefusedSource&, const RefusedSource&) = default;
 };
 

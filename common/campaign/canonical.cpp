@@ -35,7 +35,8 @@ json entry_json(const RepositoryEntry& entry) {
                    return json{{"refused",
                                 {{"name", refused.name},
                                  {"reason", std::string(name(refused.reason))},
-                                 {"message", refused.message}}}};
+                                 {"message", refused.message},
+                                 {"finding", std::string(name(refused.finding))}}}};
                  }},
       entry.source);
   if (!entry.subdirs.empty()) out["subdirs"] = entry.subdirs;

@@ -110,7 +110,8 @@ Key repositories() {
       json_only(section("refused", "A folder that could not be packed.",
                         {required(text("name", "The path as written.", path_rule)),
                          required(text("reason", "Why.", refusal_rule)),
-                         text("message", "For people.", long_text_rule)})),
+                         text("message", "For people.", long_text_rule),
+                         text("finding", "Kind of the unit's finding.", finding_rule)})),
   };
   return key;
 }

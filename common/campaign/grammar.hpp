@@ -67,5 +67,6 @@ struct Key {
 [[nodiscard]] std::string digest_rule(std::string_view text);
 [[nodiscard]] std::string commit_rule(std::string_view text);
 [[nodiscard]] std::string refusal_rule(std::string_view text);
+[[nodiscard]] std::string finding_rule(std::string_view text);
 
 }  // namespace cupel::campaign

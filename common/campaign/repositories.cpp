@@ -208,7 +208,9 @@ void extract_item(Context& context, const Node& item, const std::string& path,
     const auto reason = parse_name<Reason>(text_at(&item, "refused.reason"));
     entry.source =
         RefusedSource{text_at(&item, "refused.name"), reason.value_or(Reason::source_not_allowed),
-                      text_at(&item, "refused.message")};
+                      text_at(&item, "refused.message"),
+                      parse_name<FindingKind>(text_at(&item, "refused.finding"))
+                          .value_or(FindingKind::acquire_error)};
   }
   entries.push_back(std::move(entry));
 }

@@ -196,4 +196,8 @@ std::string refusal_rule(std::string_view text) {
   return reason && *reason != Reason::none ? "" : quoted(text) + " is not a reason";
 }
 
+std::string finding_rule(std::string_view text) {
+  return parse_name<FindingKind>(text) ? "" : quoted(text) + " is not a kind of finding";
+}
+
 }  // namespace cupel::campaign

@@ -204,7 +204,7 @@ void Machine::State::create_repository(Handle campaign_handle, std::uint32_t ord
   if (const auto* refused = std::get_if<campaign::RefusedSource>(&entry.source)) {
     repositories[handle].acquired = true;
     --campaign.open_repositories;
-    add_unit(handle, planner::whole_repository(planner::judge_refused(*refused)), {});
+    add_unit(handle, planner::refused_repository(*refused), {});
     return;
   }
   create_task(handle, kNoHandle, TaskKind::acquire,

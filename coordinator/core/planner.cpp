@@ -123,7 +123,20 @@ Judgement judge(const TaskResult& result) {
 }
 
 Judgement judge_refused(const campaign::RefusedSource& source) {
-  return {Verdict::refused, source.reason, fault_of(source.reason), source.message};
+  return {verdict_of(class_of(source.reason)), source.reason, fault_of(source.reason),
+          source.message};
+}
+
+PlannedUnit refused_repository(const campaign::RefusedSource& source) {
+  PlannedUnit unit = whole_repository(judge_refused(source));
+  Finding finding;
+  finding.kind = source.finding;
+  finding.check = CheckKind::list;
+  finding.message = source.message;
+  finding.key = std::string(name(source.finding)) + ":" + std::string(name(source.reason));
+  finding.signature = finding.key;
+  unit.info.findings.push_back(std::move(finding));
+  return unit;
 }
 
 Judgement judge_dead(Reason last_reason, std::string message) {

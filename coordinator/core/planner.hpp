@@ -73,6 +73,8 @@ struct SourcePlan {
 
 [[nodiscard]] Judgement judge(const TaskResult& result);
 [[nodiscard]] Judgement judge_refused(const campaign::RefusedSource& source);
+/// A folder that the client could not pack: its unit, with the finding that says why.
+[[nodiscard]] PlannedUnit refused_repository(const campaign::RefusedSource& source);
 [[nodiscard]] Judgement judge_dead(Reason last_reason, std::string message);
 [[nodiscard]] Judgement judge_cancelled(std::string message);
 

@@ -114,6 +114,10 @@ asio::awaitable<void> RunSide::shutdown() {
   if (parts_ && parts_->runner) co_await parts_->runner->shutdown();
   group_.cancel();
   co_await group_.join();
+  if (!parts_) co_return;
+  // A seed that is being built is nobody's attempt; its container must go as well.
+  co_await parts_->caches->stop();
+  co_await parts_->executor->join();
 }
 
 asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fleet) {

@@ -49,6 +49,16 @@ void report(const std::exception_ptr& failure) {
   }
 }
 
+/// The newest toolchain that is here: for work that belongs to no unit yet.
+const images::Available* newest(const std::vector<images::Available>& all) {
+  return all.empty() ? nullptr : &*std::ranges::max_element(all, [](const auto& a, const auto& b) {
+    const auto key = [](const images::Available& image) {
+      return std::pair(images::GoVersion::parse(image.go_version), image.has_cc);
+    };
+    return key(a) < key(b);
+  });
+}
+
 }  // namespace
 
 struct TaskRunner::Attempt {
@@ -159,6 +169,26 @@ TaskResult TaskRunner::answer(const Attempt& attempt, Outcome outcome, Reason re
   return result;
 }
 
+TaskResult TaskRunner::without_image(const Attempt& attempt, const images::Selection& selected,
+                                     const UnitInfo& unit) const {
+  TaskResult result = answer(attempt, selected.outcome, selected.reason, selected.message);
+  Finding finding;
+  finding.kind = FindingKind::environment;
+  finding.check = CheckKind::list;
+  finding.message = selected.message;
+  const auto available = parts_.images();
+  if (const auto* image = newest(available);
+      image != nullptr && selected.reason == Reason::requires_newer_toolchain) {
+    // The go command's own words, which people search for.
+    finding.message = "go.mod requires go >= " + unit.go_version + " (running go " +
+                      image->go_version + "; GOTOOLCHAIN=local)";
+  }
+  finding.key = "environment:" + std::string(name(selected.reason));
+  finding.signature = finding.key;
+  result.findings.push_back(std::move(finding));
+  return result;
+}
+
 asio::awaitable<TaskResult> TaskRunner::work(AttemptPtr attempt) {
   const Work work = attempt->lease.spec.work;
   if (const auto* source = std::get_if<AcquireSource>(&work)) {
@@ -256,16 +286,6 @@ asio::awaitable<Result<std::string>> another_cache(BuildCaches* caches, std::str
   co_return cache->directory;
 }
 
-/// The newest toolchain that is here: for work that belongs to no unit yet.
-const images::Available* newest(const std::vector<images::Available>& all) {
-  return all.empty() ? nullptr : &*std::ranges::max_element(all, [](const auto& a, const auto& b) {
-    const auto key = [](const images::Available& image) {
-      return std::pair(images::GoVersion::parse(image.go_version), image.has_cc);
-    };
-    return key(a) < key(b);
-  });
-}
-
 }  // namespace
 
 asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, AcquireSource work) {
@@ -328,8 +348,7 @@ asio::awaitable<TaskResult> TaskRunner::acquire_modules(AttemptPtr attempt, Acqu
     co_return answer(*attempt, Outcome::refused, Reason::unsupported_toolchain,
                      selected.error().text());
   }
-  if (!selected->found())
-    co_return answer(*attempt, selected->outcome, selected->reason, selected->message);
+  if (!selected->found()) co_return without_image(*attempt, *selected, work.unit);
   result.evidence.image = selected->image.identity;
   result.evidence.go_version = selected->image.go_version;
   result.evidence.egress = parts_.options.fixture_proxy.empty() ? "configured" : "none";
@@ -370,8 +389,7 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
     co_return answer(*attempt, Outcome::refused, Reason::unsupported_toolchain,
                      selected.error().text());
   }
-  if (!selected->found())
-    co_return answer(*attempt, selected->outcome, selected->reason, selected->message);
+  if (!selected->found()) co_return without_image(*attempt, *selected, unit->unit);
   const images::Available image = selected->image;
 
   auto cache =
@@ -418,7 +436,9 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
   Judgement& judgement = validated.judgement;
   result.checks = std::move(judgement.checks);
   result.findings = std::move(judgement.findings);
-  result.findings.insert(result.findings.end(), unit->findings.begin(), unit->findings.end());
+  for (const auto* more : {&unit->findings, &work.unit.findings}) {
+    result.findings.insert(result.findings.end(), more->begin(), more->end());
+  }
   result.findings_truncated = judgement.findings_truncated;
   result.outcome = judgement.outcome;
   result.reason = judgement.reason;

@@ -74,6 +74,8 @@ class TaskRunner {
   boost::asio::awaitable<void> upload_logs(AttemptPtr attempt, std::vector<CheckLog> logs,
                                            TaskResult* result);
   boost::asio::awaitable<void> discard(std::string image, std::string directory);
+  [[nodiscard]] TaskResult without_image(const Attempt& attempt, const images::Selection& selected,
+                                         const UnitInfo& unit) const;
   [[nodiscard]] TaskResult answer(const Attempt& attempt, Outcome outcome, Reason reason,
                                   std::string message) const;
 
