@@ -138,6 +138,11 @@ asio::awaitable<void> drive(std::shared_ptr<RunExecutor::Impl> impl,
 
 }  // namespace
 
+asio::awaitable<void> RunExecutor::join() {
+  const std::shared_ptr<Impl> impl = impl_;
+  while (!impl->live.empty()) (void)co_await impl->run_ended.async_wait(kNoThrow);
+}
+
 asio::awaitable<Result<ImageTraits>> RunExecutor::image_traits(std::string image) {
   co_return co_await learn_image(impl_, std::move(image));
 }
