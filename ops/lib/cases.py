@@ -58,6 +58,24 @@ class Case:
         return place / "repo"
 
 
+def tested_ref(repository):
+    """The ref that a case is about; "" for HEAD.
+
+    A script that plants a tree which git itself can't check out (too deep, odd names) leaves HEAD on an ordinary
+    branch. Such a tree is a commit of its own: a branch that shares no history with HEAD.
+    """
+    def git(*arguments):
+        done = subprocess.run(["git", "-c", "core.fsmonitor=false", "-C", str(repository), *arguments], text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    if not (repository / ".git").is_dir() or not git("rev-parse", "--verify", "--quiet", "HEAD"):
+        return ""
+    apart = [ref for ref in (git("for-each-ref", "--format=%(refname)", "refs/heads") or "").splitlines()
+             if git("merge-base", "HEAD", ref) is None]
+    return apart[0] if len(apart) == 1 else ""
+
+
 def size_text(value):
     """Sizes of a case are bytes or in the engine's notation ("768m")."""
     if isinstance(value, int):
@@ -87,7 +105,7 @@ def campaign_of(settings, name, paths):
         sandbox["timeouts"] = {"check": f"{settings['check_limit_s']}s"}
     campaign = {
         "apiVersion": "cupel/v1", "kind": "Campaign", "name": name,
-        "repositories": [{"path": str(path)} for path in paths],
+        "repositories": [{"path": str(path), **({"ref": ref} if (ref := tested_ref(path)) else {})} for path in paths],
         "change": {"none": {}},
         "sandbox": sandbox,
         # A case says what one run gives.
@@ -175,7 +193,7 @@ def run_campaign(options, scratch, name, settings, cases):
     """Results by path. The worker is told where the fixture proxy is by its own settings."""
     paths = {}
     for case in cases:
-        paths[str(case.prepare(scratch / "repositories"))] = case
+        paths[case.prepare(scratch / "repositories")] = case
     campaign = scratch / f"{name}.yaml"
     campaign.write_text(json.dumps(campaign_of(settings, name, sorted(paths)), indent=1))
     reports = scratch / f"{name}-report"
@@ -207,7 +225,7 @@ def units_by_case(paths, report):
     for unit in report["results"]:
         names = " ".join(str(unit.get(key, "")) for key in ("repository", "source"))
         for path, case in paths.items():
-            if path in names:
+            if str(path) in names:
                 found[case.id].append(unit)
     return found
 
