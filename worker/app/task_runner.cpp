@@ -449,6 +449,10 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
   result.evidence.egress = "none";
   result.evidence.build_cache = cache->how;
   result.evidence.notes = std::move(judgement.notes);
+  if (!cache->note.empty()) {
+    spdlog::warn("{}", cache->note);
+    result.evidence.notes.push_back(cache->note);
+  }
   if (judgement.fleet_error) {
     result.ending = Ending::interrupted;
     result.reason = Reason::engine;

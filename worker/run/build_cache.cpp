@@ -10,7 +10,6 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 namespace cupel::worker {
@@ -94,6 +93,7 @@ struct BuildCaches::Impl {
   Duration limit{};
   std::map<std::string, std::shared_ptr<Building>> building;
   std::map<std::string, TimePoint> failed_until;
+  std::map<std::string, std::string> why_failed;
 
   void cancel_all() {
     for (const auto& [image, one] : building) one->cancel->cancel();
@@ -133,12 +133,15 @@ Result<void> make_scratch(const stdfs::path& scratch) {
   if (const auto made = fs::ensure_private_dir(scratch); !made) return made;
   const stdfs::path source = scratch / "src";
   if (const auto made = make_open_dir(source.string()); !made) return made;
-  std::ofstream(source / "go.mod") << "module seed.invalid/seed\n\ngo 1.18\n";
-  if (!(std::ofstream(source / "seed.go") << importing_program())) {
-    return Error{.code = Errc::io_error,
-                 .what = "can't write the program of a seed run",
-                 .detail = {},
-                 .hint = {}};
+  // Modes are set, not left to the umask: the container's user must read them.
+  if (const auto written =
+          fs::write_file_durably(source / "go.mod", "module seed.invalid/seed\n\ngo 1.18\n", 0444);
+      !written) {
+    return written;
+  }
+  if (const auto written = fs::write_file_durably(source / "seed.go", importing_program(), 0444);
+      !written) {
+    return written;
   }
   return make_open_dir((scratch / "cache").string());
 }
@@ -235,6 +238,7 @@ void start_building(const std::shared_ptr<Impl>& impl, const std::string& image)
                                         .hint = {}}
                                 : result.error();
       impl->failed_until[image] = steady_clock::now() + kRetryAfter;
+      impl->why_failed[image] = building->error->text();
     }
     building->ended = true;
     impl->building.erase(image);
@@ -284,7 +288,8 @@ BuildCaches::BuildCaches(asio::any_io_executor executor, RunPort& runs, asio::th
                .limits = limits,
                .limit = limit,
                .building = {},
-               .failed_until = {}})) {}
+               .failed_until = {},
+               .why_failed = {}})) {}
 BuildCaches::~BuildCaches() {
   impl_->cancel_all();
 }
@@ -295,9 +300,12 @@ asio::awaitable<Result<FreshCache>> BuildCaches::fresh(std::string image, BuildC
   std::optional<std::string> seed;
   if (mode == BuildCache::seeded) seed = co_await seed_for(impl, image, cancel);
   if (cancel && cancel->cancelled()) co_return cancelled_error();
-  auto make = [root = impl->fresh_root, seed]() -> Result<FreshCache> {
+  std::string note;
+  if (mode == BuildCache::seeded && !seed) note = "no seed: " + impl->why_failed[image];
+  auto make = [root = impl->fresh_root, seed, note]() -> Result<FreshCache> {
     if (const auto made = fs::ensure_private_dir(root); !made) return made.error();
-    FreshCache cache{.directory = (root / fs::random_hex(12)).string(), .how = "empty"};
+    FreshCache cache{
+        .directory = (root / fs::random_hex(12)).string(), .how = "empty", .note = note};
     if (!seed) {
       if (const auto made = make_open_dir(cache.directory); !made) return made.error();
       return cache;

@@ -19,6 +19,7 @@ namespace cupel::worker {
 struct FreshCache {
   std::string directory;  ///< Unique, 0777, below a 0700 parent. The caller has it removed.
   std::string how;        ///< "seeded:linked", "seeded:copied" or "empty": for the evidence.
+  std::string note;       ///< Why there is no seed though one was asked for; else empty.
 };
 
 /// Thread rule: the run loop only; linking and copying happen on `files`.

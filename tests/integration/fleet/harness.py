@@ -271,7 +271,7 @@ class Fleet:
     def request(self, method, path, body=None, headers=None, timeout=60):
         connection = http.client.HTTPConnection(self.ready["http"], timeout=timeout)
         with contextlib.closing(connection):
-            token = (self.dir / "token").read_text().split()[-1]
+            token = (self.dir / "token").read_text().split()[0]
             connection.request(method, path, body=body, headers={"Authorization": f"Bearer {token}", **(headers or {})})
             answer = connection.getresponse()
             return answer.status, answer.read()
@@ -308,7 +308,7 @@ class Fleet:
     def _stream(self, campaign, last, deadline):
         connection = http.client.HTTPConnection(self.ready["http"], timeout=max(1, min(30, deadline - time.monotonic())))
         with contextlib.closing(connection):
-            token = (self.dir / "token").read_text().split()[-1]
+            token = (self.dir / "token").read_text().split()[0]
             connection.request("GET", f"/api/v1/campaigns/{campaign}/events",
                                headers={"Authorization": f"Bearer {token}", "Last-Event-ID": str(last)})
             answer = connection.getresponse()
