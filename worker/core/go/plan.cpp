@@ -14,6 +14,7 @@ constexpr std::uint64_t kListBytes = 64ULL << 20;  // -deps of a large module is
 constexpr seconds kListLimit{300};
 constexpr seconds kOtherLimit{900};
 constexpr seconds kTestGrace{75};  // go itself may need 60 s to end a hung test
+constexpr std::uint64_t kTestFraming = 2;
 constexpr seconds kNoTimeoutLimit{900};
 
 seconds limit_or(std::uint64_t wanted_s, seconds derived) {
@@ -82,6 +83,10 @@ class Planner {
     PlannedCheck check =
         base(CheckKind::test, std::move(command), limit_or(settings_.check_limit_s, derived));
     check.dump_goroutines = true;
+    // The limit is for what tests print; the JSON around it is the toolchain's, and at most as much
+    // again for lines of ordinary length (4.0 MiB of output were 4.7 MB of events in a recorded
+    // run).
+    check.limits.output_bytes *= kTestFraming;
     finish(std::move(check));
   }
 
