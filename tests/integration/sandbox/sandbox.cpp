@@ -107,7 +107,6 @@ void write_file(const std::string& path, std::string_view content) {
 }
 
 void SandboxTest::SetUp() {
-  ::umask(077);  // The worker's own: what containers must read is opened to them by name.
   const Result<std::string> socket = docker::find_socket({});
   ASSERT_TRUE(socket) << "these tests need an engine: " << socket.error().text();
   engine = std::make_unique<docker::Client>(io.get_executor(),
