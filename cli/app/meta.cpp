@@ -23,7 +23,7 @@ name: first
 
 repositories:
   - file: repos.txt          # one source a line
-  # - git: https://git.example.org/team/service.git
+  # - git: https://git.example.com/team/service.git
   #   ref: main
   # - module: golang.org/x/text@v0.21.0
   # - path: ../service       # a folder of this machine
