@@ -43,7 +43,8 @@ class Builder {
     CLI::App* command = parent.add_subcommand(name, text);
     command->fallthrough();
     if (verb != Verb::none) {
-      command->callback([this, verb] { r_.verb = verb; });
+      // The builder is gone when the line is parsed; the request is not.
+      command->callback([request = &r_, verb] { request->verb = verb; });
     } else {
       command->require_subcommand(1);
     }
@@ -117,7 +118,7 @@ class Builder {
     run->add_option("--plan", r_.plan, "A stored plan instead of a file");
     run->add_option("--name", r_.name, "Another name for the campaign");
     run->add_flag_callback(
-        "--wait", [this] { r_.detach = false; }, "Wait for the end (the default)");
+        "--wait", [request = &r_] { request->detach = false; }, "Wait for the end (the default)");
     run->add_flag("--detach", r_.detach, "Print the id and return");
     run->add_flag("-n,--dry-run", r_.dry_run, "Check the file, submit nothing");
     report_options(run);
@@ -175,7 +176,7 @@ class Builder {
     CLI::App* image = app_.add_subcommand("image", "Toolchain images of this machine's engine");
     image->fallthrough();
     add_image_commands(*image, r_.image);
-    image->callback([this] { r_.verb = Verb::image; });
+    image->callback([request = &r_] { request->verb = Verb::image; });
   }
 
   void keys() {

@@ -7,7 +7,17 @@
 namespace cupel::sim {
 namespace {
 
+// A sanitizer makes a seed ten times as slow.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CUPEL_SIM_SLOW 1
+#endif
+#endif
+#ifdef CUPEL_SIM_SLOW
+constexpr std::uint64_t kSeeds = 150;
+#else
 constexpr std::uint64_t kSeeds = 2000;
+#endif
 
 TEST(Simulation, EveryInvariantHoldsUnderFaults) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
