@@ -131,10 +131,6 @@ std::variant<SourceAcquired, AcquireStopped> finish(AcquireContext& context, Wri
   workspace.facts.files = snapshot.files;
   workspace.facts.bytes = snapshot.bytes;
   workspace.facts.units = std::get<std::vector<UnitInfo>>(std::move(units));
-  // A module's zip holds vendor/modules.txt at most, never what it lists: such a unit acquires.
-  if (written.commit.starts_with("sum:")) {
-    for (UnitInfo& unit : workspace.facts.units) unit.vendored = false;
-  }
   std::vector<std::string> dirs;
   for (const UnitInfo& unit : workspace.facts.units) dirs.push_back(unit.dir);
   for (UnitInfo& unit : workspace.facts.units) {

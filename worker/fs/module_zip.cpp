@@ -148,6 +148,7 @@ Result<SnapshotAnswer> unpack_module_zip(const std::filesystem::path& zip,
   if (auto* refused = std::get_if<SourceRefusal>(&*listed)) return std::move(*refused);
   Snapshot snapshot;
   snapshot.view.entries = std::move(std::get<std::vector<gitfmt::TreeEntry>>(*listed));
+  snapshot.view.has_vendored_code = false;
   if (auto refused = admit(snapshot.view.entries, limits)) return *std::move(refused);
   const bool has_go_mod = std::ranges::any_of(
       snapshot.view.entries, [](const gitfmt::TreeEntry& entry) { return entry.path == "go.mod"; });

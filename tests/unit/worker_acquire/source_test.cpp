@@ -109,7 +109,8 @@ TEST_F(SourceTest, APackThatIsNoneIsRefused) {
 }
 
 /// Does what `go mod download -json` does in a container.
-RunReport download(const RunRequest& request, const std::string& version) {
+RunReport download(const RunRequest& request, const std::string& version,
+                   const std::string& file = "a.go") {
   const std::string base = "/cache/download/ex.test/!m/@v/" + version;
   const std::string zip = request.mounts.modcache + base + ".zip";
   write_text(request.mounts.modcache + base + ".mod", "module ex.test/M\n");
@@ -117,7 +118,7 @@ RunReport download(const RunRequest& request, const std::string& version) {
   archive_write_set_format_zip(out);
   archive_write_open_filename(out, zip.c_str());
   archive_entry* entry = archive_entry_new();
-  archive_entry_set_pathname(entry, ("ex.test/M@" + version + "/a.go").c_str());
+  archive_entry_set_pathname(entry, ("ex.test/M@" + version + "/" + file).c_str());
   archive_entry_set_filetype(entry, AE_IFREG);
   archive_entry_set_size(entry, 10);
   archive_write_header(out, entry);
@@ -143,6 +144,19 @@ TEST_F(SourceTest, AModuleIsDownloadedByGoAndUnpacked) {
   EXPECT_THAT(command_line(fixture_.runs.requests.at(0)), HasSubstr("mod download"));
   EXPECT_THAT(command_line(fixture_.runs.requests.at(0)), HasSubstr("ex.test/M@latest"));
   EXPECT_THAT(fixture_.left_behind(), ElementsAre("source"));
+}
+
+TEST_F(SourceTest, AModulesZipIsNotVendoredThoughItHoldsTheList) {
+  fixture_.runs.script = [](const RunRequest& request) {
+    return download(request, "v1.2.0", "vendor/modules.txt");
+  };
+  AcquireSource work;
+  work.source = ModuleSource{"ex.test/M", "v1.2.0"};
+
+  const auto got = facts(work);
+
+  EXPECT_EQ(read_text(snapshot(got) + "/vendor/modules.txt"), "package a\n");
+  EXPECT_FALSE(got.units.at(0).vendored);
 }
 
 TEST_F(SourceTest, AnotherSumThanThePinnedOneIsAMismatch) {

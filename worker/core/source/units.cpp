@@ -167,8 +167,12 @@ class UnitFinder {
     if (auto outside = replacement_outside(dir, shown, work.file); outside && !work.refused) {
       work.refused = std::move(outside);
     }
-    work.vendored = is_file(in_dir(dir, "vendor/modules.txt"));
+    work.vendored = is_vendored(dir);
     return work;
+  }
+
+  [[nodiscard]] bool is_vendored(const std::string& dir) const {
+    return view_.has_vendored_code && is_file(in_dir(dir, "vendor/modules.txt"));
   }
 
   [[nodiscard]] std::optional<SourceRefusal> replacement_outside(const std::string& dir,
@@ -205,7 +209,7 @@ class UnitFinder {
     const ModFile file = parse_go_mod(content(found.path));
     unit.module_path = file.module_path;
     unit.go_version = file.go_version.value_or("");
-    unit.vendored = is_file(in_dir(dir, "vendor/modules.txt"));
+    unit.vendored = is_vendored(dir);
     if (!file.faults.empty()) {
       const ModFault& fault = file.faults.front();
       refuse(unit, manifest_error(Reason::bad_go_mod, shown, fault.place.line,

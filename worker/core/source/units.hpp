@@ -20,6 +20,8 @@ struct SourceView {
   std::map<std::string, std::string>
       manifests;                             ///< Path to content, for what wants_content() names.
   std::map<std::string, std::string> links;  ///< Path to target, every link of the tree.
+  /// False for a module's zip: it may hold vendor/modules.txt, never what that lists.
+  bool has_vendored_code = true;
 };
 
 /// True for regular files whose content discover_units() reads: go.mod, go.work, .gitmodules.
