@@ -1,5 +1,6 @@
 #include "worker/app/run_side.hpp"
 
+#include "common/async/clock.hpp"
 #include "common/async/with_budget.hpp"
 #include "common/core/backoff.hpp"
 #include "common/core/digest.hpp"
@@ -33,12 +34,6 @@ constexpr Duration kEnginePeriod = seconds(10);
 constexpr Duration kDiskPeriod = seconds(2);
 constexpr std::uint64_t kNetrcBytesMax = 1ULL << 20;
 constexpr std::uint64_t kWrapperBytesMax = 64ULL << 20;
-
-WallTime wall_now() {
-  return {std::chrono::duration_cast<std::chrono::microseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()};
-}
 
 void report(const std::exception_ptr& failure) {
   try {
@@ -134,7 +129,7 @@ asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fl
   }
   Reaper* reaper = parts_->reaper.get();
   group_.spawn(reaper->loop([this](const ReapCounts& counts, const std::optional<Error>& error) {
-    metrics_.reaper_pass(counts, error.has_value(), wall_now());
+    metrics_.reaper_pass(counts, error.has_value(), async::wall_now());
     if (error) spdlog::warn("reaper: {}", error->text());
     if (counts.removed > 0)
       spdlog::info("reaper: {} containers removed, {} seen gone", counts.removed, counts.gone);
@@ -193,13 +188,14 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     reaper.period = options_.reap_period;
     reaper.pass_budget = options_.reap_period * 4 / 5;
     parts->reaper = std::make_unique<Reaper>(
-        engine_, reaper, [runs = parts->executor.get()] { return runs->live_runs(); }, wall_now);
+        engine_, reaper, [runs = parts->executor.get()] { return runs->live_runs(); },
+        async::wall_now);
     parts_ = std::move(parts);
 
     if (earlier_fleet && earlier_fleet != membership.fleet) {
       ReaperOptions before = reaper;
       before.fleet = earlier_fleet;
-      Reaper old(engine_, before, [] { return std::set<std::string>(); }, wall_now);
+      Reaper old(engine_, before, [] { return std::set<std::string>(); }, async::wall_now);
       if (auto reaped = co_await old.pass(); !reaped) co_return reaped.error();
     }
     if (auto swept = co_await parts_->caches->sweep(); !swept) co_return swept.error();

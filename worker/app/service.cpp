@@ -2,6 +2,7 @@
 
 #include "common/app/log.hpp"
 #include "common/app/metrics.hpp"
+#include "common/async/clock.hpp"
 #include "common/core/version.hpp"
 #include "common/fs/files.hpp"
 #include "common/http/server.hpp"
@@ -43,15 +44,6 @@ namespace {
 
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
-
-TimePoint monotonic_now() {
-  return std::chrono::steady_clock::now();
-}
-WallTime wall_now() {
-  return {std::chrono::duration_cast<std::chrono::microseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()};
-}
 
 int fail(const Error& error) {
   spdlog::error("{}", error.text());
@@ -256,7 +248,7 @@ Result<void> Service::open_http() {
 
 void Service::step(AgentEvent event) {
   if (!agent_ || exit_code_) return;
-  AgentActions actions = agent_->step(std::move(event), monotonic_now());
+  AgentActions actions = agent_->step(std::move(event), async::monotonic_now());
   for (AgentAction& action : actions) apply(action);
   publish();
 }
@@ -342,10 +334,10 @@ void Service::finished(TaskResult result) {
 
 void Service::publish() {
   const AgentStatus status = agent_->status();
-  const auto silent =
-      std::chrono::duration_cast<std::chrono::microseconds>(monotonic_now() - status.last_contact);
+  const auto silent = std::chrono::duration_cast<std::chrono::microseconds>(async::monotonic_now() -
+                                                                            status.last_contact);
   const bool ever = status.last_contact != TimePoint{};
-  metrics_.agent(status, ever ? WallTime{wall_now().us - silent.count()} : WallTime{});
+  metrics_.agent(status, ever ? WallTime{async::wall_now().us - silent.count()} : WallTime{});
   const bool ready = status.session == SessionState::ready && status.slots > 0 && !status.draining;
   if (ready_.exchange(ready) != ready && ready) announce_ready();
 }
@@ -454,7 +446,7 @@ int Service::run() {
   Capacity starting;
   starting.blocked = "starting";
   agent_ = std::make_unique<Agent>(std::move(settings), std::move(starting),
-                                   std::move(waiting_results_), monotonic_now());
+                                   std::move(waiting_results_), async::monotonic_now());
   const app::LoopLag control_lag(control_.io().get_executor(),
                                  app::LoopLag::gauge(base_metrics_, "control"));
   spdlog::info("worker {} ({}) connects to {}", worker_.text(), options_.name,

@@ -1,5 +1,6 @@
 #include "worker/app/task_runner.hpp"
 
+#include "common/async/clock.hpp"
 #include "common/core/json.hpp"
 #include "common/core/limits.hpp"
 #include "common/fs/files.hpp"
@@ -31,15 +32,6 @@ namespace asio = boost::asio;
 
 constexpr Duration kUploadLimit = std::chrono::minutes(2);
 constexpr Duration kDownloadLimit = std::chrono::minutes(10);
-
-TimePoint monotonic_now() {
-  return std::chrono::steady_clock::now();
-}
-WallTime wall_now() {
-  return {std::chrono::duration_cast<std::chrono::microseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()};
-}
 
 void report(const std::exception_ptr& failure) {
   try {
@@ -87,8 +79,8 @@ void TaskRunner::start(Lease lease) {
   auto attempt = std::make_shared<Attempt>(std::move(lease), parts_.loop);
   TaskSpec& spec = attempt->lease.spec;
   spec.settings = clamp(std::move(spec.settings), parts_.options.bounds, attempt->notes);
-  attempt->started = wall_now();
-  attempt->deadline = monotonic_now() + task_limit(spec, parts_.options.bounds);
+  attempt->started = async::wall_now();
+  attempt->deadline = async::monotonic_now() + task_limit(spec, parts_.options.bounds);
   attempts_[attempt->lease.token] = attempt;
   parts_.metrics.attempt_started(spec.kind);
   group_.spawn(carry_out(attempt));
@@ -130,7 +122,7 @@ asio::awaitable<void> TaskRunner::carry_out(AttemptPtr attempt) {
   result.task = attempt->lease.spec.id;
   result.token = attempt->lease.token;
   result.started = attempt->started;
-  result.finished = wall_now();
+  result.finished = async::wall_now();
   result.evidence.notes.insert(result.evidence.notes.end(), attempt->notes.begin(),
                                attempt->notes.end());
   if (auto rest = fit_into_message(result)) {

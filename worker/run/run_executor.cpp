@@ -1,5 +1,6 @@
 #include "worker/run/run_executor.hpp"
 
+#include "common/async/clock.hpp"
 #include "common/fs/files.hpp"
 #include "worker/run/run_session.hpp"
 
@@ -12,7 +13,6 @@
 namespace cupel::worker {
 
 namespace asio = boost::asio;
-using std::chrono::steady_clock;
 
 namespace {
 
@@ -21,16 +21,10 @@ constexpr Duration kInspectionLimit = std::chrono::minutes(5);
 constexpr std::string_view kCompilerLabel = "cupel.image.cc";
 constexpr const char* kCompilerPath = "/usr/bin/gcc";
 
-WallTime wall_now() {
-  return {std::chrono::duration_cast<std::chrono::microseconds>(
-              std::chrono::system_clock::now().time_since_epoch())
-              .count()};
-}
-
 /// When the run must have ended, post-run calls included, as a wall time: past it any worker of the
 /// fleet may remove the container.
 WallTime deadline_of(const RunRequest& request, Duration post_run) {
-  return {wall_now().us +
+  return {async::wall_now().us +
           std::chrono::duration_cast<std::chrono::microseconds>(request.limit + post_run).count()};
 }
 
@@ -85,7 +79,7 @@ asio::awaitable<Result<bool>> find_compiler(std::shared_ptr<RunExecutor::Impl> i
   const RunIdentity identity{
       .run_id = fs::random_hex(8),
       .deadline = {
-          wall_now().us +
+          async::wall_now().us +
           std::chrono::duration_cast<std::chrono::microseconds>(kInspectionLimit).count()}};
   impl->live.insert(identity.run_id);
   Result<bool> found = false;
