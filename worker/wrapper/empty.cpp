@@ -23,7 +23,8 @@ int empty_below(int directory, int depth) {
   while (const dirent* const entry = readdir(entries)) {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
     if (unlinkat(directory, entry->d_name, 0) == 0) continue;
-    fchmodat(directory, entry->d_name, 0700, 0);
+    // May fail for what is no directory; then removing it below fails as well, which counts.
+    [[maybe_unused]] const int opened_up = fchmodat(directory, entry->d_name, 0700, 0);
     const int child =
         openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (child >= 0 && depth < kDepthMax) {
