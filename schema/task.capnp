@@ -72,12 +72,98 @@ struct AcquireSource {
 struct AcquireModules {
   commit @0 :Text;
   unit @1 :UnitInfo;
+  side @2 :Words.Side;
+  variant @3 :UInt16;
 }
 
 struct Execute {
   commit @0 :Text;
   unit @1 :UnitInfo;
   side @2 :Words.Side;
+  variant @3 :UInt16;
+  repeat @4 :UInt16;
+  image @5 :Text;
+  scan @6 :ScanInput;
+  onlyScan @7 :Bool;
+}
+
+struct ModuleTarget {
+  module @0 :Text;
+  version @1 :Text;
+}
+
+struct Change {
+  # common/core/change.hpp
+  union {
+    none @0 :Void;
+    upgrade @1 :Upgrade;
+    go @2 :GoVersionChange;
+    replace @3 :Replace;
+    patch @4 :Text;  # A unified diff.
+  }
+}
+
+struct Upgrade {
+  select @0 :Words.Select;
+  modules @1 :List(ModuleTarget);
+  minAgeSeconds @2 :UInt64;
+  allowMajor @3 :Bool;
+  deny @4 :List(Text);
+  pins @5 :List(ModuleTarget);
+}
+
+struct GoVersionChange {
+  version @0 :Text;
+  raiseDirective @1 :Bool;
+}
+
+struct Replacement {
+  module @0 :Text;
+  with @1 :Source;
+}
+
+struct Replace {
+  modules @0 :List(Replacement);
+}
+
+struct Mutate {
+  commit @0 :Text;
+  unit @1 :UnitInfo;
+  change @2 :Change;
+  variant @3 :UInt16;
+  resolved @4 :List(ModuleTarget);
+  vulnerabilities @5 :List(Vulnerability);
+}
+
+struct ToolPin {
+  package @0 :Text;
+  module @1 :Text;
+  version @2 :Text;
+  sum @3 :Text;
+}
+
+struct BuildTool {
+  tool @0 :ToolPin;
+  image @1 :Text;
+}
+
+struct ScanInput {
+  scanner @0 :Data;
+  version @1 :Text;
+  database @2 :Data;
+  databaseId @3 :Text;
+  databaseTime @4 :Text;
+}
+
+struct Vulnerability {
+  osv @0 :Text;
+  module @1 :Text;
+  foundVersion @2 :Text;
+  fixedVersion @3 :Text;
+  level @4 :Words.VulnLevel;
+  package @5 :Text;
+  symbol @6 :Text;
+  summary @7 :Text;
 }
 
 struct RunLimits {
@@ -103,6 +189,7 @@ struct CustomCheck {
   name @0 :Text;
   command @1 :List(Text);
   limitSeconds @2 :UInt64;
+  parser @3 :Words.CheckParser;
 }
 
 struct ValidationSettings {
@@ -135,6 +222,8 @@ struct TaskSpec {
     acquireModules @7 :AcquireModules;
     execute @8 :Execute;
     noOp @9 :Void;
+    mutate @10 :Mutate;
+    buildTool @11 :BuildTool;
   }
 }
 
@@ -151,6 +240,56 @@ struct ModuleFacts {
   completed @1 :Bool;
   modules @2 :UInt32;
   cacheBytes @3 :UInt64;
+}
+
+struct GateFinding {
+  gate @0 :Words.Gate;
+  detail @1 :Text;
+}
+
+struct ModuleMove {
+  module @0 :Text;
+  from @1 :Text;
+  to @2 :Text;
+  direct @3 :Bool;
+  target @4 :Bool;
+}
+
+struct Candidate {
+  module @0 :Text;
+  current @1 :Text;
+  latest @2 :Text;
+  chosen @3 :Text;
+  notes @4 :List(Text);
+}
+
+struct ChangeFacts {
+  tree @0 :Text;
+  notAffected @1 :Words.NotAffected;
+  resolved @2 :List(ModuleTarget);
+  moved @3 :List(ModuleMove);
+  candidates @4 :List(Candidate);
+  goBefore @5 :Text;
+  goAfter @6 :Text;
+  gates @7 :List(GateFinding);
+  patch @8 :Data;
+  patchBytes @9 :UInt64;
+}
+
+struct ScanFacts {
+  scannerVersion @0 :Text;
+  databaseId @1 :Text;
+  databaseTime @2 :Text;
+  goVersion @3 :Text;
+  vulnerabilities @4 :List(Vulnerability);
+}
+
+struct ToolFacts {
+  tool @0 :ToolPin;
+  image @1 :Text;
+  goVersion @2 :Text;
+  binary @3 :Data;
+  bytes @4 :UInt64;
 }
 
 struct LogRef {
@@ -205,4 +344,7 @@ struct TaskResult {
   logs @13 :List(LogRef);
   started @14 :Int64;
   finished @15 :Int64;
+  change @16 :ChangeFacts;    # Absent = null.
+  scan @17 :ScanFacts;        # Absent = null.
+  tool @18 :ToolFacts;        # Absent = null.
 }

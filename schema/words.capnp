@@ -94,3 +94,49 @@ enum FindingKind {
   security @19;
   note @20;
 }
+
+enum Select { named @0; smallest @1; vulnerable @2; }
+enum VulnLevel { module @0; package @1; symbol @2; }
+enum CheckParser { exitCode @0; lines @1; sarif @2; }
+
+enum NotAffected {
+  none @0;
+  alreadyAtVersion @1;
+  excluded @2;
+  majorAvailable @3;
+  moduleAbsent @4;
+  notUsed @5;
+  replacedNoEffect @6;
+  toolOnly @7;
+}
+
+enum Gate {
+  modulePathChanged @0;
+  goDirectiveChanged @1;
+  toolchainChanged @2;
+  replaceChanged @3;
+  excludeChanged @4;
+  retractChanged @5;
+  toolChanged @6;
+  godebugChanged @7;
+  ignoreChanged @8;
+  targetNotSet @9;
+  versionDecreased @10;
+  increaseOutsideClosure @11;
+  directDependencyAdded @12;
+  directDependencyRemoved @13;
+  directBecameIndirect @14;
+  notTidy @15;
+  tidyFailed @16;
+  targetNotInBuildList @17;
+  outsideClosure @18;
+  gosumUnexplained @19;
+  protectedFileChanged @20;
+  scopeExceeded @21;
+  verifyFailed @22;
+  candidateTreeMismatch @23;
+  advisoryNotResolved @24;
+  advisoryIntroduced @25;
+  scanNotBound @26;
+  scanInconclusive @27;
+}

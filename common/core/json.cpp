@@ -223,6 +223,18 @@ Result<T> read_value(const Json& json) {
 Json to_json(const Source& value) {
   return Writer::write(value);
 }
+Json to_json(const Change& value) {
+  return Writer::write(value);
+}
+Json to_json(const ChangeFacts& value) {
+  return Writer::write(value);
+}
+Json to_json(const ScanFacts& value) {
+  return Writer::write(value);
+}
+Json to_json(const ToolFacts& value) {
+  return Writer::write(value);
+}
 Json to_json(const UnitInfo& value) {
   return Writer::write(value);
 }
@@ -256,6 +268,18 @@ Json to_json(const TaskResult& value) {
 
 Result<Source> source_from_json(const Json& json) {
   return read_value<Source>(json);
+}
+Result<Change> change_from_json(const Json& json) {
+  return read_value<Change>(json);
+}
+Result<ChangeFacts> change_facts_from_json(const Json& json) {
+  return read_value<ChangeFacts>(json);
+}
+Result<ScanFacts> scan_facts_from_json(const Json& json) {
+  return read_value<ScanFacts>(json);
+}
+Result<ToolFacts> tool_facts_from_json(const Json& json) {
+  return read_value<ToolFacts>(json);
 }
 Result<UnitInfo> unit_from_json(const Json& json) {
   return read_value<UnitInfo>(json);

@@ -16,6 +16,10 @@ namespace cupel {
 
 [[nodiscard]] nlohmann::json to_json(const Source& value);
 [[nodiscard]] nlohmann::json to_json(const UnitInfo& value);
+[[nodiscard]] nlohmann::json to_json(const Change& value);
+[[nodiscard]] nlohmann::json to_json(const ChangeFacts& value);
+[[nodiscard]] nlohmann::json to_json(const ScanFacts& value);
+[[nodiscard]] nlohmann::json to_json(const ToolFacts& value);
 [[nodiscard]] nlohmann::json to_json(const ValidationSettings& value);
 [[nodiscard]] nlohmann::json to_json(const TaskSpec& value);
 [[nodiscard]] nlohmann::json to_json(const Finding& value);
@@ -29,6 +33,10 @@ namespace cupel {
 // Errors: Errc::bad_value with the path of the member, such as "work.source.url".
 [[nodiscard]] Result<Source> source_from_json(const nlohmann::json& json);
 [[nodiscard]] Result<UnitInfo> unit_from_json(const nlohmann::json& json);
+[[nodiscard]] Result<Change> change_from_json(const nlohmann::json& json);
+[[nodiscard]] Result<ChangeFacts> change_facts_from_json(const nlohmann::json& json);
+[[nodiscard]] Result<ScanFacts> scan_facts_from_json(const nlohmann::json& json);
+[[nodiscard]] Result<ToolFacts> tool_facts_from_json(const nlohmann::json& json);
 [[nodiscard]] Result<ValidationSettings> settings_from_json(const nlohmann::json& json);
 [[nodiscard]] Result<TaskSpec> spec_from_json(const nlohmann::json& json);
 [[nodiscard]] Result<Finding> finding_from_json(const nlohmann::json& json);

@@ -60,6 +60,116 @@ void fields(Archive& a, ModuleSource& v) {
   a("version", v.version);
 }
 template <typename Archive>
+void fields(Archive& a, ModuleTarget& v) {
+  a("module", v.module);
+  a("version", v.version);
+}
+template <typename Archive>
+void fields(Archive& a, Upgrade& v) {
+  a("select", v.select);
+  a("modules", v.modules);
+  a("min_age_s", v.min_age_s);
+  a("allow_major", v.allow_major);
+  a("deny", v.deny);
+  a("pins", v.pins);
+}
+template <typename Archive>
+void fields(Archive& a, GoVersionChange& v) {
+  a("version", v.version);
+  a("raise_directive", v.raise_directive);
+}
+template <typename Archive>
+void fields(Archive& a, Replacement& v) {
+  a("module", v.module);
+  a("with", v.with);
+}
+template <typename Archive>
+void fields(Archive& a, Replace& v) {
+  a("modules", v.modules);
+}
+template <typename Archive>
+void fields(Archive& a, ApplyPatch& v) {
+  a("diff", v.diff);
+}
+template <typename Archive>
+void fields(Archive&, NoChange&) {}
+template <typename Archive>
+void fields(Archive& a, GateFinding& v) {
+  a("gate", v.gate);
+  a("detail", v.detail);
+}
+template <typename Archive>
+void fields(Archive& a, ModuleMove& v) {
+  a("module", v.module);
+  a("from", v.from);
+  a("to", v.to);
+  a("direct", v.direct);
+  a("target", v.target);
+}
+template <typename Archive>
+void fields(Archive& a, Candidate& v) {
+  a("module", v.module);
+  a("current", v.current);
+  a("latest", v.latest);
+  a("chosen", v.chosen);
+  a("notes", v.notes);
+}
+template <typename Archive>
+void fields(Archive& a, ChangeFacts& v) {
+  a("tree", v.tree);
+  a("not_affected", v.not_affected);
+  a("resolved", v.resolved);
+  a("moved", v.moved);
+  a("candidates", v.candidates);
+  a("go_before", v.go_before);
+  a("go_after", v.go_after);
+  a("gates", v.gates);
+  a("patch", v.patch);
+  a("patch_bytes", v.patch_bytes);
+}
+template <typename Archive>
+void fields(Archive& a, ToolPin& v) {
+  a("package", v.package);
+  a("module", v.module);
+  a("version", v.version);
+  a("sum", v.sum);
+}
+template <typename Archive>
+void fields(Archive& a, ToolFacts& v) {
+  a("tool", v.tool);
+  a("image", v.image);
+  a("go_version", v.go_version);
+  a("binary", v.binary);
+  a("bytes", v.bytes);
+}
+template <typename Archive>
+void fields(Archive& a, ScanInput& v) {
+  a("scanner", v.scanner);
+  a("version", v.version);
+  a("database", v.database);
+  a("database_id", v.database_id);
+  a("database_time", v.database_time);
+}
+template <typename Archive>
+void fields(Archive& a, Vulnerability& v) {
+  a("osv", v.osv);
+  a("module", v.module);
+  a("found_version", v.found_version);
+  a("fixed_version", v.fixed_version);
+  a("level", v.level);
+  a("package", v.package);
+  a("symbol", v.symbol);
+  a("summary", v.summary);
+}
+template <typename Archive>
+void fields(Archive& a, ScanFacts& v) {
+  a("scanner_version", v.scanner_version);
+  a("database_id", v.database_id);
+  a("database_time", v.database_time);
+  a("go_version", v.go_version);
+  a("vulnerabilities", v.vulnerabilities);
+}
+template <typename Archive>
 void fields(Archive& a, Finding& v) {
   a("kind", v.kind);
   a("check", v.check);
@@ -96,12 +206,33 @@ template <typename Archive>
 void fields(Archive& a, AcquireModules& v) {
   a("commit", v.commit);
   a("unit", v.unit);
+  a("side", v.side);
+  a("variant", v.variant);
+}
+template <typename Archive>
+void fields(Archive& a, Mutate& v) {
+  a("commit", v.commit);
+  a("unit", v.unit);
+  a("change", v.change);
+  a("variant", v.variant);
+  a("resolved", v.resolved);
+  a("vulnerabilities", v.vulnerabilities);
+}
+template <typename Archive>
+void fields(Archive& a, BuildTool& v) {
+  a("tool", v.tool);
+  a("image", v.image);
 }
 template <typename Archive>
 void fields(Archive& a, Execute& v) {
   a("commit", v.commit);
   a("unit", v.unit);
   a("side", v.side);
+  a("variant", v.variant);
+  a("repeat", v.repeat);
+  a("image", v.image);
+  a("scan", v.scan);
+  a("only_scan", v.only_scan);
 }
 template <typename Archive>
 void fields(Archive&, NoOp&) {}
@@ -129,6 +260,7 @@ void fields(Archive& a, CustomCheck& v) {
   a("name", v.name);
   a("command", v.command);
   a("limit_s", v.limit_s);
+  a("parser", v.parser);
 }
 template <typename Archive>
 void fields(Archive& a, ValidationSettings& v) {
@@ -221,6 +353,9 @@ void fields(Archive& a, TaskResult& v) {
   a("checks", v.checks);
   a("source", v.source);
   a("modules", v.modules);
+  a("change", v.change);
+  a("scan", v.scan);
+  a("tool", v.tool);
   a("evidence", v.evidence);
   a("logs", v.logs);
   a("started", v.started);
@@ -248,6 +383,28 @@ constexpr std::string_view type_name(const Execute*) {
 }
 constexpr std::string_view type_name(const NoOp*) {
   return "no_op";
+}
+
+constexpr std::string_view type_name(const Mutate*) {
+  return "mutate";
+}
+constexpr std::string_view type_name(const BuildTool*) {
+  return "build_tool";
+}
+constexpr std::string_view type_name(const NoChange*) {
+  return "none";
+}
+constexpr std::string_view type_name(const Upgrade*) {
+  return "upgrade";
+}
+constexpr std::string_view type_name(const GoVersionChange*) {
+  return "go";
+}
+constexpr std::string_view type_name(const Replace*) {
+  return "replace";
+}
+constexpr std::string_view type_name(const ApplyPatch*) {
+  return "patch";
 }
 
 }  // namespace cupel::json_fields

@@ -3,8 +3,12 @@
 /// here names a mount, a network, a user or an environment variable.
 #pragma once
 
+#include "common/core/outcome.hpp"
+
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cupel {
@@ -25,17 +29,30 @@ struct TestSettings {
   std::uint32_t count = 1;
   bool race = false;
   bool short_mode = false;
-  std::string shuffle;            ///< "", "off", "on" or a seed.
-  std::string run;                ///< -run
-  std::string skip;               ///< -skip
+  std::string shuffle;  ///< "", "off", "on" or a seed.
+  std::string run;      ///< -run
+  std::string skip;     ///< -skip
   friend bool operator==(const TestSettings&, const TestSettings&) = default;
 };
+
+/// What a custom check's output says beside its exit code.
+enum class CheckParser : std::uint8_t {
+  exit_code,  ///< Nothing: one finding for a failure.
+  lines,      ///< "file:line:col: message" or "file:line: message", one finding a line.
+  sarif,      ///< SARIF 2.1.0 on standard output, one finding a result.
+};
+[[nodiscard]] std::string_view name(CheckParser value);
+template <>
+std::optional<CheckParser> parse_name<CheckParser>(std::string_view text);
+template <>
+std::size_t count_of<CheckParser>();
 
 /// A command line of the campaign, run in the execute profile with a fresh build cache of its own.
 struct CustomCheck {
   std::string name;                  ///< [a-z0-9-]{1,32}
   std::vector<std::string> command;  ///< argv; no shell.
   std::uint64_t limit_s = 600;
+  CheckParser parser = CheckParser::exit_code;
   friend bool operator==(const CustomCheck&, const CustomCheck&) = default;
 };
 
@@ -53,10 +70,11 @@ struct ValidationSettings {
   bool vet = true;
   TestSettings test;
   std::vector<CustomCheck> custom;
-  std::uint64_t check_limit_s = 0;  ///< 0: derived (test.timeout + 75 s for test, 900 s for others).
+  std::uint64_t check_limit_s =
+      0;  ///< 0: derived (test.timeout + 75 s for test, 900 s for others).
   std::uint64_t acquire_limit_s = 600;
   BuildCache build_cache = BuildCache::seeded;
-  std::string image = "auto";       ///< "auto", a Go minor such as "1.26", or an image identity.
+  std::string image = "auto";  ///< "auto", a Go minor such as "1.26", or an image identity.
   bool image_without_c_compiler = false;  ///< Take the variant of the image that has no gcc.
   // Patterns as the go command takes them (comma separated); checked for shape, never a host list.
   std::string go_private;

@@ -30,6 +30,8 @@ struct Malformed {
 // sends.
 inline constexpr std::size_t kArgumentBytesMax = 64 * 1024;
 inline constexpr std::size_t kListMax = 1000;
+inline constexpr std::size_t kVulnerabilitiesMax = 2000;
+inline constexpr std::size_t kModuleMovesMax = 2000;
 inline constexpr std::size_t kLeasesMax = 10'000;
 inline constexpr std::size_t kLogTailBytesMax = 16 * 1024;
 
@@ -139,6 +141,34 @@ template <typename Value, typename List, typename Read>
 
 // ---- messages --------------------------------------------------------------------------------
 // One pair for each struct of the schema that another file needs; the rest is local to its file.
+
+void write(schema::Source::Builder out, const Source& value);
+void write(schema::ModuleTarget::Builder out, const ModuleTarget& value);
+void write(schema::Change::Builder out, const Change& value);
+void write(schema::ToolPin::Builder out, const ToolPin& value);
+void write(schema::ScanInput::Builder out, const ScanInput& value);
+void write(schema::Vulnerability::Builder out, const Vulnerability& value);
+void write(schema::ChangeFacts::Builder out, const ChangeFacts& value);
+void write(schema::ScanFacts::Builder out, const ScanFacts& value);
+void write(schema::ToolFacts::Builder out, const ToolFacts& value);
+[[nodiscard]] Source read(schema::Source::Reader in);
+[[nodiscard]] Change read(schema::Change::Reader in);
+[[nodiscard]] ToolPin read(schema::ToolPin::Reader in);
+[[nodiscard]] ScanInput read(schema::ScanInput::Reader in);
+[[nodiscard]] ChangeFacts read(schema::ChangeFacts::Reader in);
+[[nodiscard]] ScanFacts read(schema::ScanFacts::Reader in);
+[[nodiscard]] ToolFacts read(schema::ToolFacts::Reader in);
+[[nodiscard]] std::vector<ModuleTarget> read_targets(capnp::List<schema::ModuleTarget>::Reader in,
+                                                     const char* what);
+[[nodiscard]] std::vector<Vulnerability> read_vulnerabilities(
+    capnp::List<schema::Vulnerability>::Reader in);
+
+/// For element types whose write() is declared above.
+template <typename Value, typename Init>
+void put_list(const std::vector<Value>& values, Init init) {
+  auto list = init(static_cast<unsigned>(values.size()));
+  for (unsigned i = 0; i < list.size(); ++i) write(list[i], values[i]);
+}
 
 void write(schema::TaskSpec::Builder out, const TaskSpec& value);
 void write(schema::TaskResult::Builder out, const TaskResult& value);

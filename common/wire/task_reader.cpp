@@ -7,25 +7,6 @@ namespace {
 // The overloads below stand beside those of fields.hpp, not in front of them.
 using cupel::wire::read;
 
-Source read(schema::Source::Reader in) {
-  switch (in.which()) {
-    case schema::Source::GIT: {
-      const auto from = in.getGit();
-      return GitSource{text(from.getUrl(), "url"), text(from.getRef(), "ref")};
-    }
-    case schema::Source::BUNDLE: {
-      const auto from = in.getBundle();
-      return BundleSource{digest(from.getArtifact(), "artifact"), text(from.getCommit(), "commit"),
-                          text(from.getName(), "name")};
-    }
-    case schema::Source::MODULE: {
-      const auto from = in.getModule();
-      return ModuleSource{text(from.getPath(), "path"), text(from.getVersion(), "version")};
-    }
-  }
-  throw UnknownMember{};
-}
-
 std::int32_t position(std::int32_t number, const char* what) {
   if (number < 0) throw Malformed{std::string(what) + " is negative"};
   return number;
@@ -69,7 +50,8 @@ UnitInfo read(schema::UnitInfo::Reader in) {
 
 CustomCheck read(schema::CustomCheck::Reader in) {
   return {text(in.getName(), "custom.name"),
-          texts(in.getCommand(), "custom.command", kArgumentBytesMax), in.getLimitSeconds()};
+          texts(in.getCommand(), "custom.command", kArgumentBytesMax), in.getLimitSeconds(),
+          word_from<CheckParser>(in.getParser(), "custom.parser")};
 }
 
 ValidationSettings read(schema::ValidationSettings::Reader in) {
@@ -111,14 +93,34 @@ Work read_work(schema::TaskSpec::Work::Reader in) {
     }
     case schema::TaskSpec::Work::ACQUIRE_MODULES: {
       const auto from = in.getAcquireModules();
-      return AcquireModules{text(from.getCommit(), "commit"), read(from.getUnit())};
+      return AcquireModules{text(from.getCommit(), "commit"), read(from.getUnit()),
+                            word_from<Side>(from.getSide(), "side"), from.getVariant()};
     }
     case schema::TaskSpec::Work::EXECUTE: {
       const auto from = in.getExecute();
-      return Execute{text(from.getCommit(), "commit"), read(from.getUnit()),
-                     word_from<Side>(from.getSide(), "side")};
+      return Execute{text(from.getCommit(), "commit"),
+                     read(from.getUnit()),
+                     word_from<Side>(from.getSide(), "side"),
+                     from.getVariant(),
+                     from.getRepeat(),
+                     text(from.getImage(), "image"),
+                     read(from.getScan()),
+                     from.getOnlyScan()};
     }
     case schema::TaskSpec::Work::NO_OP: return NoOp{};
+    case schema::TaskSpec::Work::MUTATE: {
+      const auto from = in.getMutate();
+      return Mutate{text(from.getCommit(), "commit"),
+                    read(from.getUnit()),
+                    read(from.getChange()),
+                    from.getVariant(),
+                    read_targets(from.getResolved(), "resolved"),
+                    read_vulnerabilities(from.getVulnerabilities())};
+    }
+    case schema::TaskSpec::Work::BUILD_TOOL: {
+      const auto from = in.getBuildTool();
+      return BuildTool{read(from.getTool()), text(from.getImage(), "image")};
+    }
   }
   throw UnknownMember{};
 }
@@ -222,6 +224,9 @@ TaskResult read(schema::TaskResult::Reader in) {
                             [](schema::LogRef::Reader item) { return read(item); });
   value.started = wall_time(in.getStarted(), "started");
   value.finished = wall_time(in.getFinished(), "finished");
+  if (in.hasChange()) value.change = read(in.getChange());
+  if (in.hasScan()) value.scan = read(in.getScan());
+  if (in.hasTool()) value.tool = read(in.getTool());
   return value;
 }
 

@@ -7,24 +7,6 @@ namespace {
 // The overloads below stand beside those of fields.hpp, not in front of them.
 using cupel::wire::write;
 
-void write(schema::Source::Builder out, const Source& value) {
-  if (const auto* const git = std::get_if<GitSource>(&value)) {
-    auto to = out.initGit();
-    to.setUrl(Text(git->url));
-    to.setRef(Text(git->ref));
-  } else if (const auto* const bundle = std::get_if<BundleSource>(&value)) {
-    auto to = out.initBundle();
-    to.setArtifact(data(bundle->artifact));
-    to.setCommit(Text(bundle->commit));
-    to.setName(cut(bundle->name));
-  } else {
-    const auto& module = std::get<ModuleSource>(value);
-    auto to = out.initModule();
-    to.setPath(Text(module.path));
-    to.setVersion(Text(module.version));
-  }
-}
-
 void write(schema::Finding::Builder out, const Finding& value) {
   out.setKind(word<schema::FindingKind>(value.kind));
   out.setCheck(word<schema::CheckKind>(value.check));
@@ -84,6 +66,7 @@ void write(schema::ValidationSettings::Builder out, const ValidationSettings& va
     put_texts(value.custom[i].command, std::string::npos,
               [&](unsigned n) { return custom[i].initCommand(n); });
     custom[i].setLimitSeconds(value.custom[i].limit_s);
+    custom[i].setParser(word<schema::CheckParser>(value.custom[i].parser));
   }
   out.setCheckLimitSeconds(value.check_limit_s);
   out.setAcquireLimitSeconds(value.acquire_limit_s);
@@ -164,11 +147,30 @@ void write(schema::TaskSpec::Builder out, const TaskSpec& value) {
     auto to = work.initAcquireModules();
     to.setCommit(Text(modules->commit));
     write(to.initUnit(), modules->unit);
+    to.setSide(word<schema::Side>(modules->side));
+    to.setVariant(modules->variant);
   } else if (const auto* const execute = std::get_if<Execute>(&value.work)) {
     auto to = work.initExecute();
     to.setCommit(Text(execute->commit));
     write(to.initUnit(), execute->unit);
     to.setSide(word<schema::Side>(execute->side));
+    to.setVariant(execute->variant);
+    to.setRepeat(execute->repeat);
+    to.setImage(Text(execute->image));
+    write(to.initScan(), execute->scan);
+    to.setOnlyScan(execute->only_scan);
+  } else if (const auto* const mutate = std::get_if<Mutate>(&value.work)) {
+    auto to = work.initMutate();
+    to.setCommit(Text(mutate->commit));
+    write(to.initUnit(), mutate->unit);
+    write(to.initChange(), mutate->change);
+    to.setVariant(mutate->variant);
+    put_list(mutate->resolved, [&](unsigned n) { return to.initResolved(n); });
+    put_list(mutate->vulnerabilities, [&](unsigned n) { return to.initVulnerabilities(n); });
+  } else if (const auto* const tool = std::get_if<BuildTool>(&value.work)) {
+    auto to = work.initBuildTool();
+    write(to.initTool(), tool->tool);
+    to.setImage(Text(tool->image));
   } else {
     work.setNoOp();
   }
@@ -193,6 +195,9 @@ void write(schema::TaskResult::Builder out, const TaskResult& value) {
   for (unsigned i = 0; i < logs.size(); ++i) write(logs[i], value.logs[i]);
   out.setStarted(value.started.us);
   out.setFinished(value.finished.us);
+  if (value.change) write(out.initChange(), *value.change);
+  if (value.scan) write(out.initScan(), *value.scan);
+  if (value.tool) write(out.initTool(), *value.tool);
 }
 
 void write(schema::Findings::Builder out, const std::vector<Finding>& value) {

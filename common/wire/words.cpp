@@ -64,6 +64,11 @@ std::uint16_t wire_number(Stream value) { return table<Stream, schema::Stream>()
 std::uint16_t wire_number(Outcome value) { return table<Outcome, schema::Outcome>().number(value); }
 std::uint16_t wire_number(Reason value) { return table<Reason, schema::Reason>().number(value); }
 std::uint16_t wire_number(FindingKind value) { return table<FindingKind, schema::FindingKind>().number(value); }
+std::uint16_t wire_number(Select value) { return table<Select, schema::Select>().number(value); }
+std::uint16_t wire_number(VulnLevel value) { return table<VulnLevel, schema::VulnLevel>().number(value); }
+std::uint16_t wire_number(CheckParser value) { return table<CheckParser, schema::CheckParser>().number(value); }
+std::uint16_t wire_number(NotAffected value) { return table<NotAffected, schema::NotAffected>().number(value); }
+std::uint16_t wire_number(Gate value) { return table<Gate, schema::Gate>().number(value); }
 std::uint16_t wire_number(Ending value) { return static_cast<std::uint16_t>(value); }
 std::uint16_t wire_number(BuildCache value) { return static_cast<std::uint16_t>(value); }
 
@@ -74,6 +79,11 @@ template <> std::optional<Stream> word_of<Stream>(std::uint16_t number) { return
 template <> std::optional<Outcome> word_of<Outcome>(std::uint16_t number) { return table<Outcome, schema::Outcome>().word(number); }
 template <> std::optional<Reason> word_of<Reason>(std::uint16_t number) { return table<Reason, schema::Reason>().word(number); }
 template <> std::optional<FindingKind> word_of<FindingKind>(std::uint16_t number) { return table<FindingKind, schema::FindingKind>().word(number); }
+template <> std::optional<Select> word_of<Select>(std::uint16_t number) { return table<Select, schema::Select>().word(number); }
+template <> std::optional<VulnLevel> word_of<VulnLevel>(std::uint16_t number) { return table<VulnLevel, schema::VulnLevel>().word(number); }
+template <> std::optional<CheckParser> word_of<CheckParser>(std::uint16_t number) { return table<CheckParser, schema::CheckParser>().word(number); }
+template <> std::optional<NotAffected> word_of<NotAffected>(std::uint16_t number) { return table<NotAffected, schema::NotAffected>().word(number); }
+template <> std::optional<Gate> word_of<Gate>(std::uint16_t number) { return table<Gate, schema::Gate>().word(number); }
 template <> std::optional<Ending> word_of<Ending>(std::uint16_t number) { return small_list(number, Ending::lost_workspace); }
 template <> std::optional<BuildCache> word_of<BuildCache>(std::uint16_t number) { return small_list(number, BuildCache::empty); }
 // clang-format on

@@ -21,6 +21,11 @@ namespace cupel::wire {
 [[nodiscard]] std::uint16_t wire_number(FindingKind value);
 [[nodiscard]] std::uint16_t wire_number(Ending value);
 [[nodiscard]] std::uint16_t wire_number(BuildCache value);
+[[nodiscard]] std::uint16_t wire_number(Select value);
+[[nodiscard]] std::uint16_t wire_number(VulnLevel value);
+[[nodiscard]] std::uint16_t wire_number(CheckParser value);
+[[nodiscard]] std::uint16_t wire_number(NotAffected value);
+[[nodiscard]] std::uint16_t wire_number(Gate value);
 
 /// Nothing for a number that this version has no word for.
 template <typename Value>

@@ -68,7 +68,11 @@ inline std::string without_defaults(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
-    if (!line.empty() && line != "0" && line != "false") lines.push_back(line);
+    // The last ones: the first words of lists that members of a later version have.
+    if (!line.empty() && line != "0" && line != "false" && line != "none" && line != "before" &&
+        line != "exit_code") {
+      lines.push_back(line);
+    }
   }
   std::ranges::sort(lines);
   std::string out;

@@ -52,6 +52,9 @@ TEST(Json, KeepsEveryMemberOfASpecWithEveryKindOfWorkAndSource) {
 }
 
 TEST(Json, KeepsEveryMemberOfThePiecesOfARecord) {
+  for (const Change& change : filled_alternatives(Change())) {
+    EXPECT_EQ(change_from_json(to_json(change)).value(), change) << kind_of(change);
+  }
   const auto facts = filled<SourceFacts>();
   const auto modules = filled<ModuleFacts>();
   const auto check = filled<CheckRecord>();

@@ -34,6 +34,21 @@ TEST(Codec, KeepsEveryMemberOfEveryMessage) {
   expect_round_trips(tests::bulk_messages_to_worker(), decode_bulk_to_worker);
 }
 
+TEST(Codec, KeepsEveryKindOfChange) {
+  for (const Change& change : tests::filled_alternatives(Change())) {
+    Lease lease;
+    lease.spec.work = Mutate{.commit = "c",
+                             .unit = {},
+                             .change = change,
+                             .variant = 0,
+                             .resolved = {},
+                             .vulnerabilities = {}};
+    const auto back = decode_to_worker(encode(ToWorker(lease)));
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_TRUE(same(ToWorker(lease), *back)) << kind_of(change);
+  }
+}
+
 TEST(Codec, KeepsDefaults) {
   const auto hello = decode_to_coordinator(encode(ToCoordinator(Hello())));
   const auto result = decode_result(encode_result(TaskResult()));

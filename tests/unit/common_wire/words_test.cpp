@@ -34,6 +34,11 @@ TEST(Words, AreTheSameInSchemaAndCode) {
   expect_same_list<Outcome, schema::Outcome>();
   expect_same_list<Reason, schema::Reason>();
   expect_same_list<FindingKind, schema::FindingKind>();
+  expect_same_list<Select, schema::Select>();
+  expect_same_list<VulnLevel, schema::VulnLevel>();
+  expect_same_list<CheckParser, schema::CheckParser>();
+  expect_same_list<NotAffected, schema::NotAffected>();
+  expect_same_list<Gate, schema::Gate>();
   expect_same_list<Ending, schema::Ending>();
   expect_same_list<BuildCache, schema::BuildCache>();
 }
