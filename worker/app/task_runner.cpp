@@ -83,8 +83,9 @@ void TaskRunner::start(Lease lease) {
   attempt->deadline = async::monotonic_now() + task_limit(spec, parts_.options.bounds);
   attempts_[attempt->lease.token] = attempt;
   parts_.metrics.attempt_started(spec.kind);
-  group_.spawn(carry_out(attempt));
+  // First the watch: work that ends at once must find its timer waiting, or nothing ends the watch.
   group_.spawn(watch_deadline(attempt));
+  group_.spawn(carry_out(attempt));
 }
 
 void TaskRunner::cancel(const LiveLease& lease, CancelWhy why) {
