@@ -69,8 +69,8 @@ inline std::string without_defaults(const std::string& text) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
     // The last ones: the first words of lists that members of a later version have.
-    if (!line.empty() && line != "0" && line != "false" && line != "none" && line != "before" &&
-        line != "exit_code") {
+    if (line.find_first_not_of("0") != line.npos && line != "false" && line != "none" &&
+        line != "before" && line != "exit_code") {
       lines.push_back(line);
     }
   }
