@@ -5,7 +5,7 @@
 #include "common/core/limits.hpp"
 #include "common/fs/files.hpp"
 #include "common/images/table.hpp"
-#include "worker/acquire/acquire.hpp"
+#include "worker/app/attempt.hpp"
 #include "worker/app/result_size.hpp"
 #include "worker/app/task_limits.hpp"
 #include "worker/run/reaper.hpp"
@@ -30,9 +30,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr Duration kUploadLimit = std::chrono::minutes(2);
-constexpr Duration kDownloadLimit = std::chrono::minutes(10);
-
 void report(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
@@ -41,31 +38,7 @@ void report(const std::exception_ptr& failure) {
   }
 }
 
-/// The newest toolchain that is here: for work that belongs to no unit yet.
-const images::Available* newest(const std::vector<images::Available>& all) {
-  return all.empty() ? nullptr : &*std::ranges::max_element(all, [](const auto& a, const auto& b) {
-    const auto key = [](const images::Available& image) {
-      return std::pair(images::GoVersion::parse(image.go_version), image.has_cc);
-    };
-    return key(a) < key(b);
-  });
-}
-
 }  // namespace
-
-struct TaskRunner::Attempt {
-  explicit Attempt(Lease granted, asio::io_context& loop)
-      : lease(std::move(granted)), cancel(std::make_shared<CancelToken>()), deadline_timer(loop) {}
-  Lease lease;
-  std::shared_ptr<CancelToken> cancel;
-  CancelWhy why = CancelWhy::requested;
-  bool timed_out = false;
-  TimePoint deadline;
-  WallTime started;
-  asio::steady_timer deadline_timer;
-  std::vector<std::string> notes;
-  [[nodiscard]] LiveLease key() const { return {lease.spec.id, lease.token}; }
-};
 
 TaskRunner::TaskRunner(RunnerParts parts, OnFinished finished, OnOutput output)
     : parts_(std::move(parts)),
@@ -193,270 +166,10 @@ asio::awaitable<TaskResult> TaskRunner::work(AttemptPtr attempt) {
   if (const auto* side = std::get_if<Execute>(&work)) {
     co_return co_await execute(attempt, *side);
   }
+  if (const auto* change = std::get_if<Mutate>(&work)) {
+    co_return co_await mutate(attempt, *change);
+  }
   co_return answer(*attempt, Outcome::passing, Reason::none, {});
-}
-
-namespace {
-
-AcquireContext context_of(const RunnerParts& parts, const Lease& lease, TimePoint deadline,
-                          const images::Available& image) {
-  return AcquireContext{.runs = parts.runs,
-                        .files = parts.files,
-                        .workspaces = parts.workspaces,
-                        .policy = {.allow_local = parts.options.allow_local_sources,
-                                   .allowed = parts.options.allowed_sources,
-                                   .git_credentials_file = parts.options.git_credentials_file,
-                                   .fixture_proxy = parts.options.fixture_proxy,
-                                   .netrc_file = parts.options.netrc_file},
-                        .campaign = lease.spec.campaign,
-                        .repository = lease.spec.repository,
-                        .unit = lease.spec.unit,
-                        .task = lease.spec.id,
-                        .token = lease.token,
-                        .task_deadline = deadline,
-                        .settings = lease.spec.settings,
-                        .image = image.engine_id,
-                        .image_go_version = image.go_version};
-}
-
-/// The answer of a pipeline that stopped.
-void stop_with(TaskResult& result, AcquireStopped stopped) {
-  switch (stopped.kind) {
-    case AcquireStopped::Kind::refusal:
-      result.reason = stopped.refusal.reason;
-      result.outcome = class_of(stopped.refusal.reason);
-      result.message = std::move(stopped.refusal.message);
-      result.findings = std::move(stopped.refusal.findings);
-      break;
-    case AcquireStopped::Kind::interrupted:
-      result.ending = Ending::interrupted;
-      result.reason = Reason::engine;
-      result.message = std::move(stopped.message);
-      break;
-    case AcquireStopped::Kind::lost:
-      result.ending = Ending::lost_workspace;
-      result.reason = Reason::engine;
-      result.message = std::move(stopped.message);
-      break;
-  }
-}
-
-CheckLog as_check_log(AcquireLog log) {
-  CheckLog check;
-  check.check = CheckKind::custom;
-  check.name = "acquire";
-  check.out = {
-      .bytes = std::move(log.out), .total = 0, .truncated = log.truncated, .complete = true};
-  check.err = {
-      .bytes = std::move(log.err), .total = 0, .truncated = log.truncated, .complete = true};
-  return check;
-}
-
-/// A vendored unit acquires nothing: its snapshot is all that it needs, with an empty module cache.
-std::optional<UnitWorkspace> vendored_workspace(Workspaces& workspaces,
-                                                const SourceWorkspace& source,
-                                                const UnitInfo& unit) {
-  auto directory = workspaces.new_directory("modcache");
-  if (!directory) return std::nullopt;
-  std::error_code ec;
-  std::filesystem::permissions(*directory, std::filesystem::perms(0755), ec);
-  UnitWorkspace workspace;
-  workspace.source = source.snapshot;
-  workspace.modcache = *directory;
-  workspace.facts.tree = source.facts.tree;
-  workspace.unit = unit;
-  return workspace;
-}
-
-/// A build cache of a custom check's own, noted for removal.
-asio::awaitable<Result<std::string>> another_cache(BuildCaches* caches, std::string image,
-                                                   BuildCache mode,
-                                                   std::shared_ptr<CancelToken> cancel,
-                                                   std::shared_ptr<std::vector<std::string>> made) {
-  auto cache = co_await caches->fresh(std::move(image), mode, std::move(cancel));
-  if (!cache) co_return cache.error();
-  made->push_back(cache->directory);
-  co_return cache->directory;
-}
-
-}  // namespace
-
-asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, AcquireSource work) {
-  TaskResult result = answer(*attempt, Outcome::passing, Reason::none, {});
-  const auto available = parts_.images();
-  const images::Available* image = newest(available);
-  if (image == nullptr) {
-    result.ending = Ending::interrupted;
-    result.reason = Reason::image_missing;
-    result.message = "the engine holds no toolchain image";
-    co_return result;
-  }
-  result.evidence.image = image->identity;
-  result.evidence.egress = parts_.options.fixture_proxy.empty() ? "configured" : "none";
-
-  std::string bundle;
-  if (const auto* packed = std::get_if<BundleSource>(&work.source)) {
-    auto directory = parts_.workspaces.new_directory("bundle");
-    if (!directory) {
-      result.ending = Ending::interrupted;
-      result.message = directory.error().text();
-      co_return result;
-    }
-    bundle = *directory + "/source.pack";
-    auto fetched =
-        co_await asio::co_spawn(parts_.bulk.executor(),
-                                parts_.bulk.download(attempt->key(), packed->artifact,
-                                                     kArtifactBytesMax, bundle, kDownloadLimit),
-                                asio::use_awaitable);
-    if (!fetched) {
-      (void)fs::remove_tree(*directory);
-      result.ending = Ending::interrupted;
-      result.message = fetched.error().text();
-      co_return result;
-    }
-  }
-  auto context = context_of(parts_, attempt->lease, attempt->deadline, *image);
-  auto ended =
-      co_await worker::acquire_source(std::move(context), std::move(work), bundle, attempt->cancel);
-  if (!bundle.empty()) (void)fs::remove_tree(std::filesystem::path(bundle).parent_path());
-  if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
-    stop_with(result, std::move(*stopped));
-    co_return result;
-  }
-  auto& acquired = std::get<SourceAcquired>(ended);
-  result.source = std::move(acquired.facts);
-  std::vector<CheckLog> logs;
-  logs.push_back(as_check_log(std::move(acquired.log)));
-  co_await upload_logs(attempt, std::move(logs), &result);
-  co_return result;
-}
-
-asio::awaitable<TaskResult> TaskRunner::acquire_modules(AttemptPtr attempt, AcquireModules work) {
-  TaskResult result = answer(*attempt, Outcome::passing, Reason::none, {});
-  const ValidationSettings& settings = attempt->lease.spec.settings;
-  const auto selected =
-      images::select(images::builtin_table(), parts_.images(), work.unit.go_version, settings.image,
-                     settings.image_without_c_compiler);
-  if (!selected) {
-    co_return answer(*attempt, Outcome::refused, Reason::unsupported_toolchain,
-                     selected.error().text());
-  }
-  if (!selected->found()) co_return without_image(*attempt, *selected, work.unit);
-  result.evidence.image = selected->image.identity;
-  result.evidence.go_version = selected->image.go_version;
-  result.evidence.egress = parts_.options.fixture_proxy.empty() ? "configured" : "none";
-  auto context = context_of(parts_, attempt->lease, attempt->deadline, selected->image);
-  auto ended =
-      co_await worker::acquire_modules(std::move(context), std::move(work), attempt->cancel);
-  if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
-    stop_with(result, std::move(*stopped));
-    co_return result;
-  }
-  auto& acquired = std::get<ModulesAcquired>(ended);
-  parts_.metrics.module_cache(acquired.cache_hit);
-  result.modules = acquired.facts;
-  result.findings = std::move(acquired.findings);
-  std::vector<CheckLog> logs;
-  logs.push_back(as_check_log(std::move(acquired.log)));
-  co_await upload_logs(attempt, std::move(logs), &result);
-  co_return result;
-}
-
-asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work) {
-  const TaskSpec& spec = attempt->lease.spec;
-  TaskResult result = answer(*attempt, Outcome::inconclusive, Reason::none, {});
-  const auto source = parts_.workspaces.find_source(spec.repository, work.commit);
-  auto unit = parts_.workspaces.find_unit(spec.repository, work.commit, spec.unit);
-  if (source && !unit && work.unit.vendored)
-    unit = vendored_workspace(parts_.workspaces, *source, work.unit);
-  if (!source || !unit) {
-    result.ending = Ending::lost_workspace;
-    result.reason = Reason::engine;
-    result.message = "the unit's snapshot or module cache is not on this worker";
-    co_return result;
-  }
-  const auto selected =
-      images::select(images::builtin_table(), parts_.images(), unit->unit.go_version,
-                     spec.settings.image, spec.settings.image_without_c_compiler);
-  if (!selected) {
-    co_return answer(*attempt, Outcome::refused, Reason::unsupported_toolchain,
-                     selected.error().text());
-  }
-  if (!selected->found()) co_return without_image(*attempt, *selected, unit->unit);
-  const images::Available image = selected->image;
-
-  auto cache =
-      co_await parts_.caches.fresh(image.engine_id, spec.settings.build_cache, attempt->cancel);
-  if (!cache) {
-    result.ending = Ending::interrupted;
-    result.reason = Reason::engine;
-    result.message = cache.error().text();
-    co_return result;
-  }
-  auto extra_caches = std::make_shared<std::vector<std::string>>();
-
-  ValidationInput input;
-  input.campaign = spec.campaign;
-  input.task = spec.id;
-  input.token = attempt->lease.token;
-  input.task_deadline = attempt->deadline;
-  input.unit = unit->unit;
-  input.settings = spec.settings;
-  input.notes = source->notes;
-  input.image = image.engine_id;
-  input.cgo_available = image.has_cc;
-  input.mounts.source = unit->source;
-  input.mounts.modcache = unit->modcache;
-  input.mounts.gocache = cache->directory;
-  auto fresh = [caches = &parts_.caches, image_id = image.engine_id,
-                mode = spec.settings.build_cache, cancel = attempt->cancel, extra_caches] {
-    return another_cache(caches, image_id, mode, cancel, extra_caches);
-  };
-  input.fresh_gocache = fresh;
-  auto tail = [this, key = attempt->key()](CheckKind check, Stream stream, std::uint64_t offset,
-                                           std::string_view bytes) {
-    output_(
-        LogTail{key.task, key.token, check, stream, offset, std::string(bytes.substr(0, 16384))});
-  };
-  CheckOutputSink sink = tail;
-  ValidationResult validated =
-      co_await validate(parts_.runs, std::move(input), attempt->cancel, std::move(sink));
-
-  co_await discard(image.engine_id, cache->directory);
-  for (const std::string& directory : *extra_caches) co_await discard(image.engine_id, directory);
-  if (work.unit.vendored) (void)fs::remove_tree(unit->modcache);
-
-  Judgement& judgement = validated.judgement;
-  result.checks = std::move(judgement.checks);
-  result.findings = std::move(judgement.findings);
-  for (const auto* more : {&unit->findings, &work.unit.findings}) {
-    result.findings.insert(result.findings.end(), more->begin(), more->end());
-  }
-  result.findings_truncated = judgement.findings_truncated;
-  result.outcome = judgement.outcome;
-  result.reason = judgement.reason;
-  result.message = std::move(judgement.message);
-  result.modules = unit->facts;
-  result.evidence.image = image.identity;
-  result.evidence.go_version = image.go_version;
-  result.evidence.egress = "none";
-  result.evidence.build_cache = cache->how;
-  result.evidence.notes = std::move(judgement.notes);
-  if (!cache->note.empty()) {
-    spdlog::warn("{}", cache->note);
-    result.evidence.notes.push_back(cache->note);
-  }
-  if (judgement.fleet_error) {
-    result.ending = Ending::interrupted;
-    result.reason = Reason::engine;
-    result.message = judgement.fleet_error->text();
-  }
-  for (const CheckLog& log : validated.logs) {
-    if (log.out.truncated) parts_.metrics.output_truncated(Stream::out);
-    if (log.err.truncated) parts_.metrics.output_truncated(Stream::err);
-  }
-  co_await upload_logs(attempt, std::move(validated.logs), &result);
-  co_return result;
 }
 
 asio::awaitable<void> TaskRunner::upload_logs(AttemptPtr attempt, std::vector<CheckLog> logs,

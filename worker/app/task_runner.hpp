@@ -70,6 +70,7 @@ class TaskRunner {
   boost::asio::awaitable<TaskResult> work(AttemptPtr attempt);
   boost::asio::awaitable<TaskResult> acquire_source(AttemptPtr attempt, AcquireSource work);
   boost::asio::awaitable<TaskResult> acquire_modules(AttemptPtr attempt, AcquireModules work);
+  boost::asio::awaitable<TaskResult> mutate(AttemptPtr attempt, Mutate work);
   boost::asio::awaitable<TaskResult> execute(AttemptPtr attempt, Execute work);
   boost::asio::awaitable<void> upload_logs(AttemptPtr attempt, std::vector<CheckLog> logs,
                                            TaskResult* result);

@@ -1,0 +1,98 @@
+#include "common/core/limits.hpp"
+#include "common/fs/files.hpp"
+#include "common/images/table.hpp"
+#include "worker/acquire/acquire.hpp"
+#include "worker/app/attempt.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <filesystem>
+#include <utility>
+
+namespace cupel::worker {
+
+namespace asio = boost::asio;
+
+asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, AcquireSource work) {
+  TaskResult result = answer(*attempt, Outcome::passing, Reason::none, {});
+  const auto available = parts_.images();
+  const images::Available* image = newest(available);
+  if (image == nullptr) {
+    result.ending = Ending::interrupted;
+    result.reason = Reason::image_missing;
+    result.message = "the engine holds no toolchain image";
+    co_return result;
+  }
+  result.evidence.image = image->identity;
+  result.evidence.egress = parts_.options.fixture_proxy.empty() ? "configured" : "none";
+
+  std::string bundle;
+  if (const auto* packed = std::get_if<BundleSource>(&work.source)) {
+    auto directory = parts_.workspaces.new_directory("bundle");
+    if (!directory) {
+      result.ending = Ending::interrupted;
+      result.message = directory.error().text();
+      co_return result;
+    }
+    bundle = *directory + "/source.pack";
+    auto fetched =
+        co_await asio::co_spawn(parts_.bulk.executor(),
+                                parts_.bulk.download(attempt->key(), packed->artifact,
+                                                     kArtifactBytesMax, bundle, kDownloadLimit),
+                                asio::use_awaitable);
+    if (!fetched) {
+      (void)fs::remove_tree(*directory);
+      result.ending = Ending::interrupted;
+      result.message = fetched.error().text();
+      co_return result;
+    }
+  }
+  auto context = context_of(parts_, attempt->lease, attempt->deadline, *image);
+  auto ended =
+      co_await worker::acquire_source(std::move(context), std::move(work), bundle, attempt->cancel);
+  if (!bundle.empty()) (void)fs::remove_tree(std::filesystem::path(bundle).parent_path());
+  if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
+    stop_with(result, std::move(*stopped));
+    co_return result;
+  }
+  auto& acquired = std::get<SourceAcquired>(ended);
+  result.source = std::move(acquired.facts);
+  std::vector<CheckLog> logs;
+  logs.push_back(as_check_log(std::move(acquired.log)));
+  co_await upload_logs(attempt, std::move(logs), &result);
+  co_return result;
+}
+
+asio::awaitable<TaskResult> TaskRunner::acquire_modules(AttemptPtr attempt, AcquireModules work) {
+  TaskResult result = answer(*attempt, Outcome::passing, Reason::none, {});
+  const ValidationSettings& settings = attempt->lease.spec.settings;
+  const auto selected =
+      images::select(images::builtin_table(), parts_.images(), work.unit.go_version, settings.image,
+                     settings.image_without_c_compiler);
+  if (!selected) {
+    co_return answer(*attempt, Outcome::refused, Reason::unsupported_toolchain,
+                     selected.error().text());
+  }
+  if (!selected->found()) co_return without_image(*attempt, *selected, work.unit);
+  result.evidence.image = selected->image.identity;
+  result.evidence.go_version = selected->image.go_version;
+  result.evidence.egress = parts_.options.fixture_proxy.empty() ? "configured" : "none";
+  auto context = context_of(parts_, attempt->lease, attempt->deadline, selected->image);
+  auto ended =
+      co_await worker::acquire_modules(std::move(context), std::move(work), attempt->cancel);
+  if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
+    stop_with(result, std::move(*stopped));
+    co_return result;
+  }
+  auto& acquired = std::get<ModulesAcquired>(ended);
+  parts_.metrics.module_cache(acquired.cache_hit);
+  result.modules = acquired.facts;
+  result.findings = std::move(acquired.findings);
+  std::vector<CheckLog> logs;
+  logs.push_back(as_check_log(std::move(acquired.log)));
+  co_await upload_logs(attempt, std::move(logs), &result);
+  co_return result;
+}
+
+}  // namespace cupel::worker
