@@ -1,183 +1,113 @@
-// From submit to durable result through the real coordinator: HTTP, store, CURVE, and workers that
-// answer at once. One JSON object a line. Arguments: [--quick] leaves out the million queued tasks.
+// From submit to durable result through the real coordinator: HTTP, store, CURVE, and a worker that
+// answers at once. Each round runs the floor and ours one after the other, in turns.
+//
+//   bench_dispatch [--rounds N] [--tasks N] [--only throughput|latency|memory] [--quick]
+//
+// --quick: two rounds, and no million queued tasks.
 #include "common/fs/files.hpp"
-#include "common/httpclient/client.hpp"
-#include "common/net/trust_list.hpp"
-#include "tests/bench/dispatch/sim_worker.hpp"
-#include "tests/unit/coordinator_app/daemon_process.hpp"
-
-#include <nlohmann/json.hpp>
+#include "tests/bench/dispatch/fleet.hpp"
+#include "tests/bench/dispatch/floor.hpp"
+#include "tests/bench/support/figures.hpp"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace cupel::bench {
 namespace {
 
-using nlohmann::json;
 using Clock = std::chrono::steady_clock;
+using nlohmann::json;
 
-constexpr int kTasks = 40'000;
 constexpr int kRate = 200;
-constexpr int kRateSeconds = 15;
+constexpr int kRateSeconds = 10;
 constexpr int kPosters = 4;
+constexpr int kPerCampaign = 1000;  // in flight while it is submitted, as the floor's window
+constexpr std::uint32_t kLatencySlots = 16;
 
-[[noreturn]] void fail(const std::string& what) {
-  std::fprintf(stderr, "bench dispatch: %s\n", what.c_str());
-  std::exit(1);
-}
+struct Plan {
+  std::filesystem::path dir;
+  int rounds = 5;
+  int tasks = 20'000;
+  bool quick = false;
+};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-struct Floor {
+// Which goes first alternates, so that neither always follows the other.
+void take_turns(int round, const std::function<void()>& one, const std::function<void()>& other) {
+  (round % 2 == 0 ? one : other)();
+  (round % 2 == 0 ? other : one)();
+}
+
+struct Throughput {
   double tasks_s = 0;
   double cpu_s_per_1k = 0;
 };
 
-Floor run_floor(const std::filesystem::path& dir, int slots) {
-  const std::string program =
-      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cupel_floor_dispatch")
-          .string();
-  const std::string command = "'" + program + "' " + std::to_string(kTasks) + " " +
-                              std::to_string(slots) + " '" +
-                              (dir / ("floor" + std::to_string(slots) + ".db")).string() + "'";
-  FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) fail("the floor does not start");
-  std::array<char, 512> line{};
-  const char* got = std::fgets(line.data(), line.size(), pipe);
-  if (::pclose(pipe) != 0 || got == nullptr) fail("the floor failed");
-  const json parsed = json::parse(line.data());
-  return {parsed["tasks_s"], parsed["cpu_s_per_1k"]};
-}
-
-void print(const std::string& name, double value, const char* unit, double floor,
-           const std::string& conditions) {
-  json line = {{"name", name}, {"value", value}, {"unit", unit}, {"conditions", conditions}};
-  if (floor > 0) {
-    line["floor"] = floor;
-    line["ratio"] = value / floor;
-  }
-  std::printf("%s\n", line.dump().c_str());
-  std::fflush(stdout);
-}
-
-std::string campaign_of(const std::string& name, int first, int count) {
-  std::string text =
-      R"({"apiVersion":"cupel/v1","kind":"Campaign","name":")" + name + R"(","repositories":[)";
-  for (int i = first; i < first + count; ++i) {
-    text += (i == first ? "" : ",") + std::string(R"({"module":"example.com/m)") +
-            std::to_string(i) + R"(@v1.0.0"})";
-  }
-  return text + "]}";
-}
-
-/// A coordinator with a folder of its own.
-class Fleet {
- public:
-  explicit Fleet(const std::filesystem::path& dir) : dir_(dir) {
-    std::filesystem::create_directory(dir_);
-    if (auto added = net::add_trusted(dir_ / "trusted", key_.public_key, {"simulated", {}});
-        !added) {
-      fail(added.error().text());
-    }
-    daemon_ = std::make_unique<coordinator::DaemonProcess>(
-        dir_, std::vector<std::string>{"--heartbeat-ms=2000", "--lease-ms=30000"});
-    if (!daemon_->wait_until_ready()) fail(daemon_->log());
-  }
-  httpclient::Client client() const {
-    httpclient::Options options;
-    options.base_url = "http://" + daemon_->ready()["http"].get<std::string>();
-    options.token = daemon_->token();
-    options.idle = std::chrono::minutes(5);
-    return httpclient::Client(options);
-  }
-  void submit(const std::string& text) const {
-    if (const auto answer = client().post("/api/v1/campaigns", text); !answer)
-      fail(answer.error().text());
-  }
-  std::unique_ptr<SimWorker> worker(std::uint32_t slots, SimWorker::Hooks hooks) {
-    return std::make_unique<SimWorker>(daemon_->ready()["control"].get<std::string>(),
-                                       daemon_->ready()["public_key"].get<std::string>(), key_,
-                                       slots, std::move(hooks));
-  }
-  double metric(const std::string& name) const {
-    const auto answer = client().send("GET", "/metrics");
-    if (!answer) fail(answer.error().text());
-    const std::size_t at = answer->body.find("\n" + name + " ");
-    if (at == std::string::npos) fail("no metric " + name);
-    return std::strtod(answer->body.c_str() + at + name.size() + 2, nullptr);
-  }
-
- private:
-  std::filesystem::path dir_;
-  net::KeyPair key_ = net::generate_key_pair();
-  std::unique_ptr<coordinator::DaemonProcess> daemon_;
-};
-
-/// Counts up to a number; waits for it.
-class Countdown {
- public:
-  void add() {
-    const std::lock_guard lock(mutex_);
-    ++count_;
-    changed_.notify_all();
-  }
-  void wait_for(int count) {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::minutes(10), [&] { return count_ >= count; }))
-      fail("no progress");
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int count_ = 0;
-};
-
-void throughput(const std::filesystem::path& dir, std::uint32_t slots) {
-  const Floor floor = run_floor(dir, static_cast<int>(slots));
-  Fleet fleet(dir / ("throughput" + std::to_string(slots)));
-  Countdown welcome;
-  Countdown acknowledged;
-  const auto worker = fleet.worker(
-      slots, {[&] { welcome.add(); }, {}, [&](const ResultAck&) { acknowledged.add(); }});
-  welcome.wait_for(1);
+Throughput run_ours(const Plan& plan, std::uint32_t slots) {
+  Fleet fleet(plan.dir / "ours");
+  Countdown acknowledged(plan.tasks);
+  const auto worker = fleet.worker(slots, {{}, {}, [&](const ResultAck&) { acknowledged.add(); }});
+  httpclient::Client client = fleet.client();
   const double cpu = fleet.metric("process_cpu_seconds_total");
   const auto started = Clock::now();
-  fleet.submit(campaign_of("throughput", 0, kTasks));
-  acknowledged.wait_for(kTasks);
+  for (int first = 0; first < plan.tasks; first += kPerCampaign) {
+    submit(client, campaign_of("throughput", first, std::min(kPerCampaign, plan.tasks - first)));
+  }
+  acknowledged.wait();
   const double took = seconds_since(started);
   const double used = fleet.metric("process_cpu_seconds_total") - cpu;
-  const std::string conditions = std::to_string(slots) + " slots, " + std::to_string(kTasks) +
-                                 " tasks, one worker, CURVE, synchronous=FULL";
-  print("dispatch_tasks_per_second_" + std::to_string(slots) + "_slots", kTasks / took, "tasks/s",
-        floor.tasks_s, conditions);
-  print("dispatch_coordinator_cpu_per_1000_tasks_" + std::to_string(slots) + "_slots",
-        used / kTasks * 1000, "s", floor.cpu_s_per_1k, conditions);
+  return {plan.tasks / took, used / plan.tasks * 1000};
 }
 
-void latency(const std::filesystem::path& dir) {
-  Fleet fleet(dir / "latency");
+void throughput(const Plan& plan, std::uint32_t slots) {
+  const std::string suffix = "_" + std::to_string(slots) + "_slots";
+  Series rate{"dispatch_tasks_per_second" + suffix, "tasks/s", {}, {}};
+  Series cpu{"dispatch_coordinator_cpu_per_1000_tasks" + suffix, "s", {}, {}};
+  for (int round = 0; round < plan.rounds; ++round) {
+    Floor floor;
+    Throughput ours;
+    take_turns(
+        round, [&] { floor = run_floor(plan.dir, plan.tasks, slots); },
+        [&] { ours = run_ours(plan, slots); });
+    rate.add(ours.tasks_s, floor.tasks_s);
+    cpu.add(ours.cpu_s_per_1k, floor.cpu_s_per_1k);
+  }
+  const json conditions = {{"slots", slots},
+                           {"tasks", plan.tasks},
+                           {"workers", 1},
+                           {"prefetch", 0},
+                           {"curve", true},
+                           {"synchronous", "FULL"},
+                           {"campaign_of", kPerCampaign}};
+  print(rate, conditions);
+  print(cpu, conditions);
+}
+
+struct Waits {
+  double p50_ms = 0;
+  double p99_ms = 0;
+  double rate = 0;
+};
+
+// One campaign for each task, so that submit and start can be told from one another.
+Waits waits_of_ours(const Plan& plan) {
+  const int total = kRate * kRateSeconds;
+  Fleet fleet(plan.dir / "ours");
   std::mutex mutex;
   std::map<std::string, Clock::time_point> submitted;
   std::vector<double> waits;
-  Countdown welcome;
-  Countdown acknowledged;
+  Countdown acknowledged(total);
   const auto leased = [&](const Lease& lease) {
     const auto* source = std::get_if<AcquireSource>(&lease.spec.work);
     const auto* module = source == nullptr ? nullptr : std::get_if<ModuleSource>(&source->source);
@@ -186,66 +116,93 @@ void latency(const std::filesystem::path& dir) {
       waits.push_back(seconds_since(submitted[module->path]) * 1000);
     }
   };
-  const auto worker = fleet.worker(
-      16, {[&] { welcome.add(); }, leased, [&](const ResultAck&) { acknowledged.add(); }});
-  welcome.wait_for(1);
+  const auto worker =
+      fleet.worker(kLatencySlots, {{}, leased, [&](const ResultAck&) { acknowledged.add(); }});
   const auto start = Clock::now();
-  const int total = kRate * kRateSeconds;
   std::vector<std::thread> posters;
   for (int poster = 0; poster < kPosters; ++poster) {
     posters.emplace_back([&, poster] {
+      httpclient::Client client = fleet.client();
       for (int i = poster; i < total; i += kPosters) {
         std::this_thread::sleep_until(start + std::chrono::microseconds(1'000'000LL * i / kRate));
         {
           const std::lock_guard lock(mutex);
           submitted["example.com/m" + std::to_string(i)] = Clock::now();
         }
-        fleet.submit(campaign_of("latency", i, 1));
+        submit(client, campaign_of("latency", i, 1));
       }
     });
   }
   for (std::thread& poster : posters) poster.join();
-  acknowledged.wait_for(total);
+  acknowledged.wait();
   const double rate = total / seconds_since(start);
   const std::lock_guard lock(mutex);
-  std::ranges::sort(waits);
-  const auto percentile = [&](double p) {
-    return waits[static_cast<std::size_t>(p * static_cast<double>(waits.size() - 1))];
-  };
-  const std::string conditions =
-      std::to_string(static_cast<int>(rate)) + " submits/s over HTTP, one task each, 16 slots";
-  print("dispatch_submit_to_start_p50", percentile(0.5), "ms", 0, conditions);
-  print("dispatch_submit_to_start_p99", percentile(0.99), "ms", 0, conditions);
+  return {percentile(waits, 0.5), percentile(waits, 0.99), rate};
 }
 
-void memory(const std::filesystem::path& dir, bool quick) {
-  constexpr int kPerCampaign = 100'000;
-  Fleet fleet(dir / "memory");
-  for (int campaign = 1; campaign <= (quick ? 1 : 10); ++campaign) {
-    fleet.submit(campaign_of("memory", campaign * kPerCampaign, kPerCampaign));
-    const double wanted = static_cast<double>(campaign) * kPerCampaign;
-    while (fleet.metric("cupel_tasks_queued{kind=\"acquire\"}") < wanted) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-    if (campaign == 1 || campaign == 10) {
-      print("dispatch_memory_" + std::to_string(campaign * kPerCampaign) + "_queued",
-            fleet.metric("process_resident_memory_bytes") / (1024.0 * 1024.0), "MiB", 0,
-            "resident, no worker");
-    }
+void latency(const Plan& plan) {
+  Series p50{"dispatch_submit_to_start_p50", "ms", {}, {}};
+  Series p99{"dispatch_submit_to_start_p99", "ms", {}, {}};
+  double rate = kRate;
+  for (int round = 0; round < plan.rounds; ++round) {
+    Floor floor;
+    Waits ours;
+    take_turns(
+        round, [&] { floor = run_floor(plan.dir, kRate * kRateSeconds, kLatencySlots, kRate); },
+        [&] { ours = waits_of_ours(plan); });
+    p50.add(ours.p50_ms, floor.p50_ms);
+    p99.add(ours.p99_ms, floor.p99_ms);
+    rate = std::min(rate, ours.rate);
   }
+  const json conditions = {{"slots", kLatencySlots},
+                           {"submits_per_s", kRate},
+                           {"submits_per_s_reached", static_cast<int>(rate)},
+                           {"submit", "one HTTP request and one campaign a task, 4 clients"}};
+  print(p50, conditions);
+  print(p99, conditions);
+}
+
+void memory(const Plan& plan) {
+  constexpr int kQueuedPerCampaign = 100'000;
+  Fleet fleet(plan.dir / "ours");
+  httpclient::Client client = fleet.client();
+  const json conditions = {{"workers", 0}, {"campaign_of", kQueuedPerCampaign}};
+  for (int campaigns = 1; campaigns <= (plan.quick ? 1 : 10); ++campaigns) {
+    // Answered when every task is in the store.
+    submit(client, campaign_of("memory", campaigns * kQueuedPerCampaign, kQueuedPerCampaign));
+    if (campaigns != 1 && campaigns != 10) continue;
+    const int queued = campaigns * kQueuedPerCampaign;
+    if (fleet.metric("cupel_tasks_queued{kind=\"acquire\"}") != queued) fail("not all are queued");
+    const double floor = run_floor(plan.dir, queued, 0).rss_mb;
+    const std::string suffix = "_" + std::to_string(queued) + "_queued";
+    print({"dispatch_memory_resident" + suffix, "MiB", {fleet.memory_mib("VmRSS")}, {floor}},
+          conditions);
+    print({"dispatch_memory_peak" + suffix, "MiB", {fleet.memory_mib("VmHWM")}, {floor}},
+          conditions);
+  }
+}
+
+int run(int argc, char** argv) {
+  Plan plan;
+  plan.quick = has_flag(argc, argv, "--quick");
+  plan.rounds = std::atoi(argument(argc, argv, "--rounds", plan.quick ? "2" : "5").c_str());
+  plan.tasks = std::atoi(argument(argc, argv, "--tasks", "20000").c_str());
+  const std::string only = argument(argc, argv, "--only", "");
+  // Not /tmp, which may be memory: both sides sync to a disk.
+  plan.dir = std::filesystem::path("/var/tmp") / ("cupel-bench-" + fs::random_hex(6));
+  std::filesystem::create_directory(plan.dir);
+  if (only.empty() || only == "throughput") {
+    for (const std::uint32_t slots : {4U, 16U}) throughput(plan, slots);
+  }
+  if (only.empty() || only == "latency") latency(plan);
+  if (only.empty() || only == "memory") memory(plan);
+  std::filesystem::remove_all(plan.dir);
+  return 0;
 }
 
 }  // namespace
 }  // namespace cupel::bench
 
 int main(int argc, char** argv) {
-  const bool quick = argc > 1 && std::string(argv[1]) == "--quick";
-  const auto dir =
-      std::filesystem::temp_directory_path() / ("cupel-bench-" + cupel::fs::random_hex(6));
-  std::filesystem::create_directory(dir);
-  for (const std::uint32_t slots : {4U, 16U}) cupel::bench::throughput(dir, slots);
-  cupel::bench::latency(dir);
-  cupel::bench::memory(dir, quick);
-  std::filesystem::remove_all(dir);
-  return 0;
+  return cupel::bench::run(argc, argv);
 }

@@ -3,9 +3,15 @@
 // and every result is in a commit with synchronous=FULL before it is acknowledged; what waits is
 // committed together.
 //
-//   floor_dispatch TASKS SLOTS STORE_FILE   ->   {"tasks_s": ..., "cpu_s_per_1k": ...}
+//   floor_dispatch TASKS SLOTS STORE_FILE [RATE]   ->   {"tasks_s": ..., "cpu_s_per_1k": ...,
+//   "p50_ms": ...,
+//                                                       "p99_ms": ..., "rss_mb": ...}
+//
+// RATE: submits per second; without it as fast as a window of 1000 allows. The times are from
+// submit to start at the worker. SLOTS 0: no worker, every task stays queued.
 #include <zmq.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -17,6 +23,7 @@
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -27,6 +34,8 @@ enum class Kind : char { submit, submitted, ready, task, done, end };
 struct Message {
   Kind kind = Kind::submit;
   std::int64_t id = 0;
+  std::int64_t submitted_ns = 0;
+  float waited_ms = 0;  ///< Of a task that is done.
   std::array<char, 180> body{};
 };
 
@@ -36,6 +45,10 @@ struct Keys {
   Keys() { zmq_curve_keypair(public_key.data(), secret_key.data()); }
 };
 
+std::int64_t now_ns() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -43,6 +56,14 @@ double cpu_seconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double resident_mb() {
+  long pages = 0;
+  FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr || std::fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+  if (file != nullptr) std::fclose(file);
+  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1024.0 * 1024);
 }
 
 [[noreturn]] void fail(const std::string& what) {
@@ -75,16 +96,23 @@ zmq::socket_t connect(zmq::context_t& context, const std::string& endpoint, cons
   return socket;
 }
 
-void produce(const std::string& endpoint, const Keys& server, std::int64_t tasks) {
+void produce(const std::string& endpoint, const Keys& server, std::int64_t tasks, double rate) {
   constexpr std::int64_t kWindow = 1000;
   zmq::context_t context(1);
   const Keys own;
   auto socket = connect(context, endpoint, server, own);
   std::int64_t sent = 0;
   std::int64_t acknowledged = 0;
+  const std::int64_t start = now_ns();
   while (acknowledged < tasks) {
-    for (; sent < tasks && sent - acknowledged < kWindow; ++sent)
-      send(socket, {Kind::submit, sent, {}});
+    while (sent < tasks && sent - acknowledged < kWindow) {
+      if (rate > 0) {
+        const auto due = start + static_cast<std::int64_t>(static_cast<double>(sent) / rate * 1e9);
+        if (due > now_ns() && sent > acknowledged) break;
+        std::this_thread::sleep_for(std::chrono::nanoseconds(due - now_ns()));
+      }
+      send(socket, {Kind::submit, sent++, now_ns(), 0, {}});
+    }
     acknowledged += receive(socket).id;
   }
 }
@@ -93,9 +121,10 @@ void work(const std::string& endpoint, const Keys& server) {
   zmq::context_t context(1);
   const Keys own;
   auto socket = connect(context, endpoint, server, own);
-  send(socket, {Kind::ready, 0, {}});
+  send(socket, {Kind::ready, 0, 0, 0, {}});
   for (Message message = receive(socket); message.kind != Kind::end; message = receive(socket)) {
-    send(socket, {Kind::done, message.id, {}});
+    const auto waited = static_cast<float>(now_ns() - message.submitted_ns) * 1e-6F;
+    send(socket, {Kind::done, message.id, 0, waited, {}});
   }
 }
 
@@ -149,6 +178,8 @@ struct Coordinator {
   std::deque<Message> queue;
   std::int64_t free = 0;
   std::int64_t finished = 0;
+  std::int64_t accepted = 0;
+  std::vector<float> waits;
 
   /// Everything that waits, at most 1024 messages, and one commit for it.
   void round() {
@@ -175,11 +206,13 @@ struct Coordinator {
         ++submitted;
       } else {
         store.done(message);
+        waits.push_back(message.waited_ms);
         ++done;
       }
     }
     if (submitted + done > 0) store.run("COMMIT");
-    if (submitted > 0) answer(producer, {Kind::submitted, submitted, {}});
+    if (submitted > 0) answer(producer, {Kind::submitted, submitted, 0, 0, {}});
+    accepted += submitted;
     finished += done;
     free += done;
     for (; free > 0 && !queue.empty() && !worker.empty(); --free) {
@@ -196,8 +229,10 @@ struct Coordinator {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) fail("usage: floor_dispatch TASKS SLOTS STORE_FILE");
+  if (argc < 4) fail("usage: floor_dispatch TASKS SLOTS STORE_FILE [RATE]");
   const std::int64_t tasks = std::atoll(argv[1]);
+  const std::int64_t slots = std::atoll(argv[2]);
+  const double rate = argc > 4 ? std::atof(argv[4]) : 0;
   const Keys server;
   std::array<int, 2> producer_pipe{};
   std::array<int, 2> worker_pipe{};
@@ -211,8 +246,8 @@ int main(int argc, char** argv) {
     if (read(i == 0 ? producer_pipe[0] : worker_pipe[0], address.data(), address.size() - 1) <= 0)
       _exit(1);
     if (i == 0) {
-      produce(address.data(), server, tasks);
-    } else {
+      produce(address.data(), server, tasks, rate);
+    } else if (slots > 0) {
       work(address.data(), server);
     }
     _exit(0);
@@ -231,13 +266,31 @@ int main(int argc, char** argv) {
   for (const int fd : {producer_pipe[1], worker_pipe[1]}) {
     if (write(fd, address.data(), address.size()) < 0) fail("no pipe");
   }
-  Coordinator coordinator{router, store, std::atoll(argv[2]), {}, {}, {}};
-  while (coordinator.finished < tasks) coordinator.round();
+  Coordinator coordinator{.router = router,
+                          .store = store,
+                          .slots = slots,
+                          .producer = {},
+                          .worker = {},
+                          .queue = {},
+                          .waits = {}};
+  while ((slots > 0 ? coordinator.finished : coordinator.accepted) < tasks) coordinator.round();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
   const double used = cpu_seconds() - cpu;
-  coordinator.answer(coordinator.worker, {Kind::end, 0, {}});
+  const double resident = resident_mb();
+  if (slots > 0) coordinator.answer(coordinator.worker, {Kind::end, 0, 0, 0, {}});
   for (const pid_t child : children) waitpid(child, nullptr, 0);
-  std::printf("{\"tasks_s\": %.0f, \"cpu_s_per_1k\": %.4f}\n",
-              static_cast<double>(tasks) / took.count(), used / static_cast<double>(tasks) * 1000);
+  std::vector<float>& waits = coordinator.waits;
+  std::ranges::sort(waits);
+  const auto percentile = [&](double p) {
+    return waits.empty()
+               ? 0.0
+               : static_cast<double>(
+                     waits[static_cast<std::size_t>(p * static_cast<double>(waits.size() - 1))]);
+  };
+  std::printf(
+      "{\"tasks_s\": %.0f, \"cpu_s_per_1k\": %.4f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, "
+      "\"rss_mb\": %.1f}\n",
+      static_cast<double>(tasks) / took.count(), used / static_cast<double>(tasks) * 1000,
+      percentile(0.5), percentile(0.99), resident);
   return 0;
 }

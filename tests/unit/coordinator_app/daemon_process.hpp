@@ -28,6 +28,7 @@ class DaemonProcess {
   /// Exit code, or minus the signal.
   int wait_for_end();
 
+  [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] std::string log() const;
   [[nodiscard]] const nlohmann::json& ready() const { return ready_; }
   [[nodiscard]] std::string token() const;
