@@ -18,6 +18,13 @@ struct Capacity {
   draining @3 :Bool;
   blocked @4 :Text;
   images @5 :List(Text);
+  toolchains @6 :List(Toolchain);
+}
+
+struct Toolchain {
+  identity @0 :Text;
+  goVersion @1 :Text;
+  withoutCCompiler @2 :Bool;
 }
 
 struct Hello {

@@ -153,6 +153,9 @@ struct ScanInput {
   database @2 :Data;
   databaseId @3 :Text;
   databaseTime @4 :Text;
+  problem @5 :Words.Reason;
+  message @6 :Text;
+  limitSeconds @7 :UInt64;
 }
 
 struct Vulnerability {

@@ -149,6 +149,9 @@ void fields(Archive& a, ScanInput& v) {
   a("database", v.database);
   a("database_id", v.database_id);
   a("database_time", v.database_time);
+  a("problem", v.problem);
+  a("message", v.message);
+  a("limit_s", v.limit_s);
 }
 template <typename Archive>
 void fields(Archive& a, Vulnerability& v) {

@@ -16,6 +16,15 @@ namespace cupel {
 
 // ---- control plane: worker to coordinator ------------------------------------------------------
 
+/// A toolchain image as its worker knows it, so that the coordinator can tell which one a unit will
+/// get there.
+struct Toolchain {
+  std::string identity;
+  std::string go_version;             ///< "1.26.8"
+  bool c_compiler = true;
+  friend bool operator==(const Toolchain&, const Toolchain&) = default;
+};
+
 struct Capacity {
   std::uint32_t slots = 0;            ///< Leases the worker will hold at once; 0 while it must rest.
   std::uint64_t memory_bytes = 0;
@@ -23,6 +32,7 @@ struct Capacity {
   bool draining = false;
   std::string blocked;                ///< Why slots is 0: "disk", "engine", "mount_probe"; else "".
   std::vector<std::string> images;    ///< Identities present on the engine.
+  std::vector<Toolchain> toolchains;  ///< The same images with their facts.
   friend bool operator==(const Capacity&, const Capacity&) = default;
 };
 

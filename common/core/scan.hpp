@@ -35,11 +35,17 @@ struct ToolFacts {
 /// What an Execute task scans with. Both are artifacts that the lease names: the worker downloads,
 /// verifies and keeps them.
 struct ScanInput {
-  Digest scanner;             ///< ToolFacts::binary; empty: no scan.
+  Digest scanner;             ///< ToolFacts::binary.
   std::string version;        ///< Of the scanner, as its stream must say.
   Digest database;            ///< A tar of the database's allowed files.
   std::string database_id;    ///< Digest over sorted "path sha256" lines.
   std::string database_time;  ///< As index/db.json says.
+  /// Not `none`: a scan is wanted and there can be none; the check says so with this reason.
+  Reason problem = Reason::none;
+  std::string message;        ///< Goes with `problem`.
+  std::uint64_t limit_s = 0;  ///< Of the scan; 0 = the worker's default.
+  /// The check `scan` is part of the task.
+  [[nodiscard]] bool wanted() const { return scanner != Digest{} || problem != Reason::none; }
   friend bool operator==(const ScanInput&, const ScanInput&) = default;
 };
 

@@ -75,7 +75,8 @@ struct Execute {
   std::uint16_t variant = 0;  ///< See Mutate::variant; 0 on the before side.
   std::uint16_t repeat = 0;   ///< 0: the first time; others are confirmations.
   std::string image;          ///< Overrides settings.image for this side (another Go version).
-  ScanInput scan;             ///< Used when `scan.scanner` is set: the check `scan` is run as well.
+  /// Filled when the task is leased, for campaigns that scan; see ScanInput::wanted().
+  ScanInput scan;
   bool only_scan = false;  ///< No list, build, vet and test: the campaign asks for the scan alone.
 };
 

@@ -62,9 +62,14 @@ ToolPin read(schema::ToolPin::Reader in) {
 }
 
 ScanInput read(schema::ScanInput::Reader in) {
-  return {digest(in.getScanner(), "scan.scanner"), text(in.getVersion(), "scan.version"),
-          digest(in.getDatabase(), "scan.database"), text(in.getDatabaseId(), "scan.database_id"),
-          text(in.getDatabaseTime(), "scan.database_time")};
+  return {digest(in.getScanner(), "scan.scanner"),
+          text(in.getVersion(), "scan.version"),
+          digest(in.getDatabase(), "scan.database"),
+          text(in.getDatabaseId(), "scan.database_id"),
+          text(in.getDatabaseTime(), "scan.database_time"),
+          word_from<Reason>(in.getProblem(), "scan.problem"),
+          text(in.getMessage(), "scan.message"),
+          in.getLimitSeconds()};
 }
 
 std::vector<Vulnerability> read_vulnerabilities(capnp::List<schema::Vulnerability>::Reader in) {

@@ -65,6 +65,9 @@ void write(schema::ScanInput::Builder out, const ScanInput& value) {
   out.setDatabase(data(value.database));
   out.setDatabaseId(Text(value.database_id));
   out.setDatabaseTime(Text(value.database_time));
+  out.setProblem(word<schema::Reason>(value.problem));
+  out.setMessage(cut(value.message));
+  out.setLimitSeconds(value.limit_s);
 }
 
 void write(schema::Vulnerability::Builder out, const Vulnerability& value) {

@@ -20,6 +20,12 @@ void write(schema::Capacity::Builder out, const Capacity& value) {
   out.setDraining(value.draining);
   out.setBlocked(cut(value.blocked));
   put_texts(value.images, kNameBytesMax, [&](unsigned n) { return out.initImages(n); });
+  auto toolchains = out.initToolchains(static_cast<unsigned>(value.toolchains.size()));
+  for (unsigned i = 0; i < toolchains.size(); ++i) {
+    toolchains[i].setIdentity(cut(value.toolchains[i].identity));
+    toolchains[i].setGoVersion(cut(value.toolchains[i].go_version));
+    toolchains[i].setWithoutCCompiler(!value.toolchains[i].c_compiler);
+  }
 }
 
 void write(schema::Hello::Builder out, const Hello& value) {
@@ -63,6 +69,12 @@ Capacity read(schema::Capacity::Reader in) {
   value.draining = in.getDraining();
   value.blocked = text(in.getBlocked(), "capacity.blocked");
   value.images = texts(in.getImages(), "capacity.images");
+  value.toolchains = list<Toolchain>(
+      in.getToolchains(), kListMax, "capacity.toolchains", [](schema::Toolchain::Reader item) {
+        return Toolchain{text(item.getIdentity(), "toolchain.identity"),
+                         text(item.getGoVersion(), "toolchain.go_version"),
+                         !item.getWithoutCCompiler()};
+      });
   return value;
 }
 

@@ -306,7 +306,10 @@ void RunSide::offer() {
   const HostFacts host = read_host_facts();
   capacity.memory_bytes = host.memory_bytes;
   capacity.disk_free_bytes = offered_.disk_free_bytes;
-  for (const images::Available& image : images_) capacity.images.push_back(image.identity);
+  for (const images::Available& image : images_) {
+    capacity.images.push_back(image.identity);
+    capacity.toolchains.push_back({image.identity, image.go_version, image.has_cc});
+  }
   if (!parts_ || !parts_->runner || !probed_) {
     capacity.blocked = offered_.blocked.empty() ? "starting" : offered_.blocked;
   } else if (!engine_ok_) {
