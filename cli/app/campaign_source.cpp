@@ -6,10 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <variant>
 
 namespace cupel::cli {
 namespace {
@@ -56,40 +58,95 @@ void check_folders(campaign::ParsedCampaign& parsed, const std::string& shown,
     parsed.diagnostics.push_back({shown, entry.place.line, entry.place.column, Errc::not_found,
                                   "there is no folder " + (base / path->path).string(), ""});
   }
+  for (const campaign::LocalReplacement& one : parsed.campaign->local_replacements) {
+    std::error_code failure;
+    if (std::filesystem::is_directory(base / one.with.path, failure)) continue;
+    parsed.diagnostics.push_back({shown, one.place.line, one.place.column, Errc::not_found,
+                                  "there is no folder " + (base / one.with.path).string(), ""});
+  }
   if (!parsed.diagnostics.empty()) parsed.campaign.reset();
 }
 
-Error placed(Error error, const std::string& file, const campaign::RepositoryEntry& entry) {
-  if (entry.place.line > 0) {
-    error.what = file + ":" + std::to_string(entry.place.line) + ":" +
-                 std::to_string(entry.place.column) + ": " + error.what;
+Error placed(Error error, const std::string& file, const campaign::Place& place) {
+  if (place.line > 0) {
+    error.what = file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) +
+                 ": " + error.what;
   }
   return error;
 }
 
-Result<void> upload_one(campaign::RepositoryEntry& entry, const std::string& file,
-                        const std::filesystem::path& pack, httpclient::Client& client,
-                        Console& console) {
-  const campaign::LocalPath path = std::get<campaign::LocalPath>(entry.source);
-  const std::filesystem::path folder = base_of(file) / path.path;
-  const auto answer = source::pack_local_path(folder, path.ref, pack);
-  if (!answer) return placed(answer.error(), file, entry);
-  if (const auto* refusal = std::get_if<SourceRefusal>(&*answer)) {
-    console.say(path.path + ": refused: " + refusal->message);
-    entry.source =
-        campaign::RefusedSource{path.path, refusal->reason, capped_detail(refusal->message),
-                                refusal->findings.empty() ? FindingKind::acquire_error
-                                                          : refusal->findings.front().kind};
-    entry.subdirs.clear();
-    return boost::system::in_place_value;
+using Uploaded = std::variant<BundleSource, SourceRefusal>;
+
+/// Packs folders one by one in a private folder and uploads each pack.
+class Uploader {
+ public:
+  Uploader(const std::string& file, httpclient::Client& client, Console& console)
+      : file_(file), client_(client), console_(console) {}
+
+  Result<Uploaded> upload(const campaign::LocalPath& path, const campaign::Place& place) {
+    if (const auto made = fs::ensure_private_dir(packs_.dir()); !made) return made.error();
+    const std::filesystem::path pack = packs_.dir() / (std::to_string(++number_) + ".pack");
+    const auto answer = source::pack_local_path(base_of(file_) / path.path, path.ref, pack);
+    if (!answer) return placed(answer.error(), file_, place);
+    if (const auto* refusal = std::get_if<SourceRefusal>(&*answer)) {
+      console_.say(path.path + ": refused: " + refusal->message);
+      return *refusal;
+    }
+    const auto& packed = std::get<source::PackedSource>(*answer);
+    const auto uploaded = client_.upload("/api/v1/artifacts", pack,
+                                         {{"X-Cupel-Digest", "sha256:" + packed.digest.hex()}});
+    (void)fs::remove_tree(pack);
+    if (!uploaded) return placed(uploaded.error(), file_, place);
+    for (const std::string& note : packed.notes) console_.say(path.path + ": " + note);
+    return BundleSource{packed.digest, packed.commit, path.path};
   }
-  const auto& packed = std::get<source::PackedSource>(*answer);
-  const auto uploaded = client.upload("/api/v1/artifacts", pack,
-                                      {{"X-Cupel-Digest", "sha256:" + packed.digest.hex()}});
-  (void)fs::remove_tree(pack);
-  if (!uploaded) return placed(uploaded.error(), file, entry);
-  for (const std::string& note : packed.notes) console.say(path.path + ": " + note);
-  entry.source = BundleSource{packed.digest, packed.commit, path.path};
+
+ private:
+  PackFolder packs_;
+  std::size_t number_ = 0;
+  const std::string& file_;
+  httpclient::Client& client_;
+  Console& console_;
+};
+
+Result<void> upload_repositories(campaign::Campaign& campaign, Uploader& uploader) {
+  for (campaign::RepositoryEntry& entry : campaign.repositories) {
+    const auto* local = std::get_if<campaign::LocalPath>(&entry.source);
+    if (local == nullptr) continue;
+    const std::string path = local->path;
+    const auto uploaded = uploader.upload(*local, entry.place);
+    if (!uploaded) return uploaded.error();
+    if (const auto* bundle = std::get_if<BundleSource>(&*uploaded)) {
+      entry.source = *bundle;
+      continue;
+    }
+    const auto& refusal = std::get<SourceRefusal>(*uploaded);
+    entry.source = campaign::RefusedSource{
+        path, refusal.reason, capped_detail(refusal.message),
+        refusal.findings.empty() ? FindingKind::acquire_error : refusal.findings.front().kind};
+    entry.subdirs.clear();
+  }
+  return boost::system::in_place_value;
+}
+
+/// A candidate that can't be packed leaves nothing to ask: the campaign is not submitted.
+Result<void> upload_replacements(campaign::Campaign& campaign, const std::string& file,
+                                 Uploader& uploader) {
+  auto* replace = std::get_if<Replace>(&campaign.change);
+  for (const campaign::LocalReplacement& one : campaign.local_replacements) {
+    const auto uploaded = uploader.upload(one.with, one.place);
+    if (!uploaded) return uploaded.error();
+    if (const auto* refusal = std::get_if<SourceRefusal>(&*uploaded)) {
+      return placed({Errc::refused_by_policy, "the candidate of " + one.module + " can't be packed",
+                     refusal->message, ""},
+                    file, one.place);
+    }
+    if (replace != nullptr) {
+      replace->modules.push_back({one.module, std::get<BundleSource>(*uploaded)});
+    }
+  }
+  campaign.local_replacements.clear();
+  if (replace != nullptr) std::ranges::sort(replace->modules, {}, &Replacement::module);
   return boost::system::in_place_value;
 }
 
@@ -118,16 +175,9 @@ Result<campaign::ParsedCampaign> load_campaign(const std::string& file) {
 
 Result<void> upload_paths(campaign::Campaign& campaign, const std::string& file,
                           httpclient::Client& client, Console& console) {
-  PackFolder packs;
-  std::size_t number = 0;
-  for (campaign::RepositoryEntry& entry : campaign.repositories) {
-    if (!std::holds_alternative<campaign::LocalPath>(entry.source)) continue;
-    if (const auto made = fs::ensure_private_dir(packs.dir()); !made) return made.error();
-    const std::filesystem::path pack = packs.dir() / (std::to_string(++number) + ".pack");
-    if (const auto uploaded = upload_one(entry, file, pack, client, console); !uploaded)
-      return uploaded.error();
-  }
-  return boost::system::in_place_value;
+  Uploader uploader(file, client, console);
+  if (const auto done = upload_repositories(campaign, uploader); !done) return done.error();
+  return upload_replacements(campaign, file, uploader);
 }
 
 }  // namespace cupel::cli

@@ -2,6 +2,7 @@
 /// JSON.
 #pragma once
 
+#include "common/core/change.hpp"
 #include "common/core/settings.hpp"
 #include "common/core/task.hpp"
 
@@ -48,6 +49,31 @@ struct RepositoryEntry {
   }
 };
 
+/// A candidate of a library that is a folder of the client's machine: packed like a repository, and
+/// then an entry of Replace.
+struct LocalReplacement {
+  std::string module;
+  LocalPath with;
+  Place place;  ///< Not part of the value.
+  friend bool operator==(const LocalReplacement& a, const LocalReplacement& b) {
+    return a.module == b.module && a.with == b.with;
+  }
+};
+
+/// How a difference between the sides is proven. `runs` repeats of both sides follow the first
+/// difference; `need` of the after side's repeats must show it, and no run of the before side may.
+struct Confirm {
+  std::uint16_t runs = 3;  ///< 0: the first difference counts, unconfirmed.
+  std::uint16_t need = 3;
+  friend bool operator==(const Confirm&, const Confirm&) = default;
+};
+
+enum class Baseline : std::uint8_t {
+  automatic,  ///< A stored conclusive before side is used where every condition is equal.
+  always,     ///< The before side is run for every unit.
+  off,        ///< Only the after side is run; its outcome is the verdict.
+};
+
 enum class KeepLogs : std::uint8_t { all, failed, none };
 
 struct Campaign {
@@ -57,15 +83,19 @@ struct Campaign {
   std::map<std::string, std::string> labels;
   std::int32_t priority = 0;  ///< -100..100, larger first.
   std::vector<RepositoryEntry> repositories;
-  // Only the empty change exists so far; the key `change` and its other kinds are refused with
-  // Errc::not_supported, so that no file silently means less than it says.
+  Change change;
+  std::vector<LocalReplacement> local_replacements;  ///< Only before the client has packed them.
+  Confirm confirm;
+  Baseline baseline = Baseline::automatic;
+  std::uint32_t aa = 0;  ///< The unchanged side of that many repositories is run once more.
   ValidationSettings settings;
   std::uint32_t max_parallel = 0;        ///< Leases at once; 0 = all that the fleet gives.
   std::uint16_t retries_infra = 3;       ///< Interruption budget of a task.
   std::uint16_t retries_timeout = 1;     ///< Charged budget: a task that timed out runs again.
   std::uint64_t deadline_s = 24 * 3600;  ///< After it the open units are cancelled.
-  std::vector<Verdict> fail_on = {Verdict::failing};  ///< gate: exit code 3
-  double max_inconclusive_ratio = 1.0;                ///< gate: above it exit code 5
+  /// gate: exit code 3. A campaign with a change says [regressed] unless the file says otherwise.
+  std::vector<Verdict> fail_on = {Verdict::failing};
+  double max_inconclusive_ratio = 1.0;  ///< gate: above it exit code 5
   KeepLogs keep_logs = KeepLogs::all;
   friend bool operator==(const Campaign&, const Campaign&) = default;
 };

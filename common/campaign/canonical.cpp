@@ -1,3 +1,4 @@
+#include "common/campaign/canonical_parts.hpp"
 #include "common/campaign/parse.hpp"
 #include "common/text/units.hpp"
 
@@ -105,7 +106,10 @@ std::string to_canonical_json(const Campaign& campaign) {
       {"labels", json(campaign.labels)},
       {"priority", campaign.priority},
       {"repositories", std::move(repositories)},
-      {"change", {{"none", json::object()}}},
+      {"change", change_json(campaign)},
+      {"confirm", {{"runs", campaign.confirm.runs}, {"need", campaign.confirm.need}}},
+      {"baseline", {{"mode", baseline_name(campaign.baseline)}}},
+      {"aa", campaign.aa},
       {"validate", validate_json(campaign.settings)},
       {"sandbox", sandbox_json(campaign.settings)},
       {"strategy",

@@ -184,27 +184,6 @@ void check_later(Context& context, const text::Entry& entry, const Key& key,
                                    : "only \"" + key.fallback + "\" is accepted");
 }
 
-/// Versions inside a change that is refused anyway are still worth a word: the fault would come
-/// next.
-void check_change_versions(Context& context, const Node& node, const std::string& path) {
-  for (const text::Entry& entry : node.entries) {
-    const std::string here = path + "." + entry.key;
-    const Node& value = entry.value;
-    if (entry.key == "version" && value.is_scalar() && !value.quoted &&
-        looks_like_number(value.scalar)) {
-      context.add(
-          value, Errc::unquoted_version,
-          at_path(here, value.scalar +
-                            " is a bare number, which YAML programs change (1.20 becomes 1.2)"),
-          "write \"" + value.scalar + "\" in quotes");
-    }
-    check_change_versions(context, value, here);
-  }
-  for (std::size_t i = 0; i < node.items.size(); ++i) {
-    check_change_versions(context, node.items[i], path + "[" + std::to_string(i) + "]");
-  }
-}
-
 void check_unknown(Context& context, const text::Entry& entry, const Key& section,
                    const std::string& path) {
   std::vector<std::string> names;
@@ -236,13 +215,14 @@ void check_section(Context& context, const Node& node, const Key& section,
     const std::string here = path.empty() ? entry.key : path + "." + entry.key;
     if (!key->honoured) {
       check_later(context, entry, *key, here);
-      if (path == "change") check_change_versions(context, entry.value, here);
       continue;
     }
     if (entry.value.is_null()) continue;  // as if the key were absent
     switch (key->shape) {
       case Shape::section:
-        if (check_kind(context, entry.value, Node::Kind::map, here))
+        if (entry.value.is_list() && !key->short_list.empty()) {
+          check_list(context, entry.value, *key->find(key->short_list), here);
+        } else if (check_kind(context, entry.value, Node::Kind::map, here))
           check_section(context, entry.value, *key, here);
         break;
       case Shape::words:

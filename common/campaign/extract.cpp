@@ -220,17 +220,6 @@ void extract_sandbox(Context& context, const Node* sandbox, ValidationSettings& 
   settings.go_nosumdb = text_at(sandbox, "private.gonosumdb");
 }
 
-void extract_change(Context& context, const Node& root) {
-  const Node* change = root.find("change");
-  if (change == nullptr || !change->is_scalar()) return;
-  for (Diagnostic& diagnostic : context.diagnostics) {
-    if (diagnostic.line == change->line && diagnostic.column == change->column &&
-        diagnostic.hint.empty()) {
-      diagnostic.hint = "plain validation is written 'change: {none: {}}'";
-    }
-  }
-}
-
 }  // namespace
 
 const Node* child_at(const Node* node, std::string_view dotted) {
@@ -270,13 +259,14 @@ Campaign extract(Context& context, const Node& root) {
   }
   values.integer("priority", campaign.priority);
   campaign.repositories = extract_repositories(context, child_at(&root, "repositories"));
-  extract_change(context, root);
+  extract_change(context, root, campaign);
   extract_validate(context, child_at(&root, "validate"), campaign.settings);
   extract_sandbox(context, child_at(&root, "sandbox"), campaign.settings);
   values.integer("strategy.max_parallel", campaign.max_parallel);
   values.integer("strategy.retries.infra_error", campaign.retries_infra);
   values.integer("strategy.retries.timeout", campaign.retries_timeout);
   values.seconds("strategy.deadline", campaign.deadline_s);
+  if (!std::holds_alternative<NoChange>(campaign.change)) campaign.fail_on = {Verdict::regressed};
   if (child_at(&root, "gate.fail_on") != nullptr) {
     campaign.fail_on.clear();
     for (const std::string& word : words_at(&root, "gate.fail_on")) {

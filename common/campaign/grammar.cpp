@@ -1,8 +1,10 @@
 #include "common/campaign/grammar.hpp"
 
 #include "common/core/limits.hpp"
+#include "common/core/outcome.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace cupel::campaign {
@@ -44,15 +46,6 @@ Key section(std::string name, std::string sentence, std::vector<Key> children) {
           .shape = Shape::section,
           .sentence = std::move(sentence),
           .children = std::move(children)};
-}
-
-/// A word of the grammar that a later version will honour: refused unless empty or at its default,
-/// so that no file means less than it says.
-Key later(std::string name, std::string sentence, std::string fallback = "") {
-  return {.name = std::move(name),
-          .sentence = std::move(sentence),
-          .fallback = std::move(fallback),
-          .honoured = false};
 }
 
 Key text(std::string name, std::string sentence, Rule rule, std::string fallback = "") {
@@ -114,16 +107,6 @@ Key repositories() {
                          text("finding", "Kind of the unit's finding.", finding_rule)})),
   };
   return key;
-}
-
-Key change() {
-  return section("change", "What differs between the sides; 'none: {}' is plain validation.",
-                 {section("none", "Nothing: one side, plain validation.", {}),
-                  later("upgrade", "Dependency upgrades."), later("go", "Another Go version."),
-                  later("replace", "A module replaced by another."), later("patch", "A diff."),
-                  later("custom", "A command line that changes the tree."),
-                  later("go_directive", "keep, raise or fail.", "keep"),
-                  later("tidy", "Run go mod tidy.", "true")});
 }
 
 Key validate() {
@@ -224,10 +207,15 @@ Key strategy() {
 Key gate() {
   Key fail_on{.name = "fail_on",
               .shape = Shape::words,
-              .sentence = "Verdicts that fail the gate: exit code 3.",
+              .sentence =
+                  "Verdicts that fail the gate: exit code 3; [regressed] where there is a "
+                  "change.",
               .fallback = "[failing]",
-              .choices = {"passing", "failing", "inconclusive", "refused", "cancelled"},
-              .items_max = 5};
+              .choices = {},
+              .items_max = count_of<Verdict>()};
+  for (std::size_t i = 0; i < count_of<Verdict>(); ++i) {
+    fail_on.choices.emplace_back(cupel::name(static_cast<Verdict>(i)));
+  }
   return section("gate", "Decides the exit code.",
                  {std::move(fail_on),
                   bounded("max_inconclusive_ratio", Shape::fraction,
@@ -241,7 +229,7 @@ Key build() {
              .sentence = "Free keys and values; never metric labels.",
              .rule = short_text_rule,
              .items_max = 16};
-  return section(
+  Key root = section(
       "", "A campaign of Cupel.",
       {required(choice("apiVersion", "The version of this grammar.", "", {"cupel/v1"})),
        required(choice("kind", "What this file is.", "", {"Campaign"})),
@@ -251,14 +239,18 @@ Key build() {
        std::move(labels),
        bounded("priority", Shape::integer, "Larger first; owners share fairly.", "0", -100, 100),
        repositories(), later("exclude", "Globs on names."), later("select", "Only some units."),
-       change(), later("baseline", "Stored results of the before side."), validate(), sandbox(),
-       strategy(), gate(),
+       validate(), sandbox(), strategy(), gate(),
        section("output", "What is kept.",
                {choice("keep_logs", "Logs of which units.", "all", {"all", "failed", "none"}),
                 later("patches", "No change, no patch."),
                 later("reports", "The client writes reports: cupel report."),
                 later("retention", "How long results stay.")}),
        later("notify", "Webhooks.")});
+  const auto before = std::ranges::find(root.children, "validate", &Key::name);
+  std::vector<Key> asked = change_grammar();
+  root.children.insert(before, std::make_move_iterator(asked.begin()),
+                       std::make_move_iterator(asked.end()));
+  return root;
 }
 
 }  // namespace
@@ -266,6 +258,13 @@ Key build() {
 const Key* Key::find(std::string_view child) const {
   const auto found = std::ranges::find(children, child, &Key::name);
   return found == children.end() ? nullptr : &*found;
+}
+
+Key later(std::string name, std::string sentence, std::string fallback) {
+  return {.name = std::move(name),
+          .sentence = std::move(sentence),
+          .fallback = std::move(fallback),
+          .honoured = false};
 }
 
 const Key& grammar() {

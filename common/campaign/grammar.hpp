@@ -41,6 +41,8 @@ struct Key {
   bool honoured =
       true;  ///< False: a word of the grammar that only takes its default in this version.
   bool json_only = false;  ///< Written by the client into canonical JSON, never by people.
+  std::string short_list =
+      {};  ///< A section that may be written as a list: the child that it stands for.
   std::vector<Key> children = {};
 
   [[nodiscard]] const Key* find(std::string_view child) const;
@@ -48,6 +50,11 @@ struct Key {
 
 /// The root: a section.
 [[nodiscard]] const Key& grammar();
+/// Its parts that say what a campaign changes and how a difference is proven (grammar_change.cpp).
+[[nodiscard]] std::vector<Key> change_grammar();
+/// A word of the grammar that a later version will honour: refused unless empty or at its default,
+/// so that no file means less than it says.
+[[nodiscard]] Key later(std::string name, std::string sentence, std::string fallback = "");
 
 // Rules for texts (rules.cpp).
 [[nodiscard]] std::string campaign_name_rule(std::string_view text);
@@ -56,6 +63,9 @@ struct Key {
 [[nodiscard]] std::string git_url_rule(std::string_view text);
 [[nodiscard]] std::string ref_rule(std::string_view text);
 [[nodiscard]] std::string module_rule(std::string_view text);  ///< "M@V"
+[[nodiscard]] std::string module_path_rule(std::string_view text);
+[[nodiscard]] std::string version_query_rule(std::string_view text);  ///< "v1.2.3", latest, ...
+[[nodiscard]] std::string exact_version_rule(std::string_view text);
 [[nodiscard]] std::string path_rule(std::string_view text);
 [[nodiscard]] std::string subdir_rule(std::string_view text);
 [[nodiscard]] std::string package_rule(std::string_view text);
@@ -66,6 +76,7 @@ struct Key {
 [[nodiscard]] std::string shuffle_rule(std::string_view text);
 [[nodiscard]] std::string digest_rule(std::string_view text);
 [[nodiscard]] std::string commit_rule(std::string_view text);
+[[nodiscard]] std::string diff_rule(std::string_view text);
 [[nodiscard]] std::string refusal_rule(std::string_view text);
 [[nodiscard]] std::string finding_rule(std::string_view text);
 

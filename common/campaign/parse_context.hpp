@@ -43,6 +43,9 @@ void check_section(Context& context, const text::Node& node, const Key& key,
 [[nodiscard]] std::vector<RepositoryEntry> extract_repositories(Context& context,
                                                                 const text::Node* list);
 
+/// Fills what the file says about the change and how it is proven (extract_change.cpp).
+void extract_change(Context& context, const text::Node& root, Campaign& campaign);
+
 /// Descends by key; nullptr where something on the way is absent or null.
 [[nodiscard]] const text::Node* child_at(const text::Node* node, std::string_view dotted);
 /// The text of a scalar child, else `fallback`.

@@ -1,4 +1,5 @@
 #include "common/campaign/grammar.hpp"
+#include "common/core/change.hpp"
 #include "common/core/digest.hpp"
 #include "common/core/limits.hpp"
 #include "common/core/outcome.hpp"
@@ -125,6 +126,42 @@ std::string module_rule(std::string_view text) {
       version.front() == '-') {
     return quoted(version) + " is not a version";
   }
+  return "";
+}
+
+std::string module_path_rule(std::string_view text) {
+  const bool good = !text.empty() && text.size() <= 1024 && only(text, kWord, "._~-/", "+") &&
+                    stays_below(text) && text.front() != '-' && text.back() != '/';
+  return good ? "" : quoted(text) + " is not a module path";
+}
+
+std::string exact_version_rule(std::string_view text) {
+  // "v1.2.3", with a pre-release, a build tag or the form of a pseudo-version behind it.
+  std::size_t at = 1;
+  int numbers = 0;
+  while (numbers < 3 && at < text.size()) {
+    const std::size_t end = std::min(text.find_first_not_of(kDigits, at), text.size());
+    if (end == at) break;
+    ++numbers;
+    at = end + (numbers < 3 && end < text.size() && text[end] == '.' ? 1 : 0);
+    if (numbers < 3 && at == end) break;
+  }
+  const bool good = text.size() <= 256 && text.starts_with('v') && numbers == 3 &&
+                    (at == text.size() || text[at] == '-' || text[at] == '+') &&
+                    only(text, kWord, ".-+");
+  return good ? "" : quoted(text) + " is not a version such as v1.2.3";
+}
+
+std::string version_query_rule(std::string_view text) {
+  if (text == "latest" || text == "minor" || text == "patch") return "";
+  return exact_version_rule(text).empty()
+             ? ""
+             : quoted(text) + " is neither a version such as v1.2.3 nor latest, minor or patch";
+}
+
+std::string diff_rule(std::string_view text) {
+  if (text.size() > kPatchBytesMax) return "a patch of more than 256 KiB";
+  if (text.find("\n@@ ") == std::string_view::npos) return "is not a unified diff: it has no hunk";
   return "";
 }
 

@@ -77,7 +77,9 @@ ordered_json shape_schema(const Key& key) {
       out = {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
       if (key.items_max != 0) out["maxProperties"] = key.items_max;
       return out;
-    case Shape::section: return object_schema(key);
+    case Shape::section:
+      if (key.short_list.empty()) return object_schema(key);
+      return {{"anyOf", {schema_of(*key.find(key.short_list)), object_schema(key)}}};
   }
   if (key.items_max != 0) out["maxItems"] = key.items_max;
   return out;

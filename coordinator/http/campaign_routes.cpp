@@ -64,6 +64,22 @@ std::vector<ProblemItem> unusable_sources(const campaign::Campaign& campaign,
                        Errc::not_found});
     }
   }
+  for (const campaign::LocalReplacement& one : campaign.local_replacements) {
+    items.push_back(
+        {one.place.line, one.place.column,
+         "'" + one.with.path + "' is a folder of the client's machine: submit it with 'cupel run'",
+         Errc::bad_value});
+  }
+  if (const auto* replace = std::get_if<Replace>(&campaign.change)) {
+    for (const Replacement& one : replace->modules) {
+      const auto* bundle = std::get_if<BundleSource>(&one.with);
+      if (bundle == nullptr || artifacts.size(bundle->artifact)) continue;
+      items.push_back({0, 0,
+                       "the candidate of " + one.module + " (sha256:" + bundle->artifact.hex() +
+                           ") has not been uploaded",
+                       Errc::not_found});
+    }
+  }
   return items;
 }
 

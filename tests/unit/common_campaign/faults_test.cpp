@@ -73,13 +73,44 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"priority: 1e3", "priority: \"1e3\" is not a whole number"},
         BadLine{"labels: {a: [b]}", "labels.a: must be text"},
         BadLine{"change: {upgrade: [{module: m, version: 0.38}]}",
-                "c.yaml:5:10: change.upgrade: is not supported by this version (CUP-1017)"},
-        BadLine{"change: {upgrade: [{module: m, version: 0.38}]}",
                 "c.yaml:5:41: change.upgrade[0].version: 0.38 is a bare number"},
-        BadLine{"change: {go: {version: \"1.25\"}}", "change.go: is not supported by this version"},
-        BadLine{"change: {replace: [x]}", "change.replace: is not supported by this version"},
+        BadLine{"change: {upgrade: [{module: m, version: main}]}",
+                "c.yaml:5:41: change.upgrade[0].version: \"main\" is neither a version such as "
+                "v1.2.3 nor latest, minor or patch"},
+        BadLine{"change: {upgrade: [{module: m, version: v1.2}]}", "\"v1.2\" is neither"},
+        BadLine{"change: {upgrade: [{module: m, version: v1.2.}]}", "\"v1.2.\" is neither"},
+        BadLine{"change: {upgrade: [{module: m, version: v1.2.3x}]}", "\"v1.2.3x\" is neither"},
+        BadLine{"change: {upgrade: [{module: -m, version: latest}]}",
+                "\"-m\" is not a module path"},
+        BadLine{"change: {upgrade: [{module: m}]}",
+                "c.yaml:5:20: change.upgrade[0]: \"version\" is missing"},
+        BadLine{"change: {upgrade: []}", "c.yaml:5:19: change.upgrade: names no module"},
+        BadLine{"change: {upgrade: {select: biggest}}", "is none of named, smallest, vulnerable"},
+        BadLine{"change: {upgrade: {select: smallest, modules: [{module: m, version: v1.0.0}]}}",
+                "change.upgrade: modules don't go with select: smallest"},
+        BadLine{"change: {upgrade: [{module: m, version: latest}, {module: m, version: v1.0.0}]}",
+                "c.yaml:5:50: change.upgrade: module m stands twice"},
+        BadLine{"change: {upgrade: {select: smallest, pins: [{module: m, version: latest}]}}",
+                "\"latest\" is not a version such as v1.2.3"},
+        BadLine{"change: {go: {version: 1.26}}", "c.yaml:5:24: change.go.version: 1.26 is a bare"},
+        BadLine{"change: {go: {version: \"1.26.1\"}}", "is neither auto, a Go minor"},
+        BadLine{"change: {go: {directive: drop}}", "is none of keep, raise"},
+        BadLine{"change: {replace: [x]}", "change.replace[0]: must be a mapping"},
+        BadLine{"change: {replace: [{module: m}]}", "change.replace[0]: \"with\" is missing"},
+        BadLine{"change: {replace: [{module: m, with: {}}]}", "has none of git, path, module"},
+        BadLine{"change: {replace: [{module: m, with: {path: x, module: a.b/c@v1.0.0}}]}",
+                "has more than one of git, path, module"},
+        BadLine{"change: {replace: [{module: m, with: {module: a.b/c@v1.0.0, ref: x}}]}",
+                "ref doesn't go with module"},
         BadLine{"change: {patch: {file: a.diff}}",
-                "change.patch: is not supported by this version"},
+                "change.patch: a diff can only be read by the client"},
+        BadLine{"change: {patch: {}}", "change.patch: \"file\" is missing"},
+        BadLine{"change: {patch: {diff: x}}", "unknown key \"diff\""},
+        BadLine{"change: {none: {}, go: {version: \"1.26\"}}", "change: has both none and go"},
+        BadLine{"confirm: {runs: 3, need: 4}",
+                "c.yaml:5:10: confirm.need: 4 is not between 1 and confirm.runs, 3"},
+        BadLine{"confirm: {runs: 11}", "confirm.runs: 11 is not between 0 and 10"},
+        BadLine{"baseline: {mode: never}", "is none of auto, always, off"},
         BadLine{"change: {custom: [x]}", "change.custom: is not supported by this version"},
         BadLine{"change: {upgrde: [x]}", "did you mean \"upgrade\"?"},
         BadLine{"change: none",
@@ -91,8 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "change.tidy: is not supported by this version (CUP-1017)\n  only \"true\" is "
                 "accepted"},
         BadLine{"exclude: [a]", "exclude: is not supported"},
-        BadLine{"gate: {fail_on: [regressed]}",
-                "gate.fail_on[0]: \"regressed\" is none of passing, failing"},
+        BadLine{"gate: {fail_on: [regresed]}", "did you mean \"regressed\"?"},
         BadLine{"gate: {max_inconclusive_ratio: 2}",
                 "gate.max_inconclusive_ratio: 2 is not between 0 and 1"},
         BadLine{"validate: {packages: []}", "validate.packages: must name at least one pattern"},
@@ -182,8 +212,8 @@ TEST(CampaignFaults, AllAreReportedInTheOrderOfTheFile) {
       "c.yaml:3:15: repositories: the list is empty (CUP-1016)\n"
       "c.yaml:4:1: unknown key \"x\" (CUP-1011)\n  allowed here: apiVersion, kind, name, "
       "description, owner, labels, "
-      "priority, repositories, exclude, select, change, baseline, validate, sandbox, strategy, "
-      "gate, output, notify\n"
+      "priority, repositories, exclude, select, change, confirm, baseline, aa, validate, sandbox, "
+      "strategy, gate, output, notify\n"
       "5 errors\n");
 }
 

@@ -17,6 +17,11 @@ using nlohmann::json;
 
 void collect(const json& schema, const std::string& path, std::set<std::string>& keys) {
   if (schema.contains("items")) collect(schema["items"], path + "[]", keys);
+  if (schema.contains("anyOf")) {
+    for (const json& one : schema["anyOf"]) {
+      if (!one.contains("items")) collect(one, path, keys);  // the list is short for a child
+    }
+  }
   if (!schema.contains("properties")) return;
   for (const auto& [name, child] : schema["properties"].items()) {
     const std::string here = path.empty() ? name : path + "." + name;

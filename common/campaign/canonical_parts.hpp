@@ -1,0 +1,15 @@
+/// Pieces of the canonical form that have a file of their own. Private to common/campaign.
+#pragma once
+
+#include "common/campaign/campaign.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+
+namespace cupel::campaign {
+
+[[nodiscard]] nlohmann::json change_json(const Campaign& campaign);
+[[nodiscard]] std::string_view baseline_name(Baseline baseline);
+
+}  // namespace cupel::campaign

@@ -1,0 +1,134 @@
+#include "common/campaign/parse.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cupel::campaign {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr const char* kHead =
+    "apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories: [{module: "
+    "example.com/a@v1.0.0}]\n";
+
+Campaign parsed(const std::string& yaml, const ListReader& reader = {}) {
+  ParsedCampaign result = parse_yaml(kHead + yaml, "c.yaml", reader);
+  EXPECT_TRUE(result) << text::render(result.diagnostics);
+  return result ? *std::move(result.campaign) : Campaign{};
+}
+
+void expect_round_trip(const Campaign& campaign) {
+  const auto again = from_canonical_json(to_canonical_json(campaign));
+
+  ASSERT_TRUE(again) << again.error().text() << again.error().detail;
+  EXPECT_EQ(*again, campaign);
+}
+
+TEST(ChangeKinds, AnUpgradeMayBeWrittenAsItsList) {
+  const Campaign campaign = parsed(
+      "change:\n  upgrade:\n    - {module: z.org/b, version: latest}\n    - {module: a.org/b, "
+      "version: v1.2.3-rc.1+incompatible}\n");
+
+  const auto& upgrade = std::get<Upgrade>(campaign.change);
+  EXPECT_THAT(upgrade.modules, ElementsAre(ModuleTarget{"a.org/b", "v1.2.3-rc.1+incompatible"},
+                                           ModuleTarget{"z.org/b", "latest"}));
+  EXPECT_EQ(upgrade.select, Select::named);
+  EXPECT_EQ(upgrade.min_age_s, 72U * 3600);
+  expect_round_trip(campaign);
+}
+
+TEST(ChangeKinds, AnUpgradeTakesItsOptions) {
+  const Campaign campaign = parsed(
+      "change:\n  upgrade: {select: smallest, cooldown: 0, allow_major: true, deny: [b.c/d],\n"
+      "    pins: [{module: a.org/b, version: v2.0.0}]}\n");
+
+  const auto& upgrade = std::get<Upgrade>(campaign.change);
+  EXPECT_EQ(upgrade.select, Select::smallest);
+  EXPECT_EQ(upgrade.min_age_s, 0U);
+  EXPECT_TRUE(upgrade.allow_major);
+  EXPECT_THAT(upgrade.deny, ElementsAre("b.c/d"));
+  EXPECT_THAT(upgrade.pins, ElementsAre(ModuleTarget{"a.org/b", "v2.0.0"}));
+  expect_round_trip(campaign);
+}
+
+TEST(ChangeKinds, TheVulnerableAreAWord) {
+  const Campaign campaign = parsed("change: {upgrade: {select: vulnerable}}\n");
+
+  EXPECT_EQ(std::get<Upgrade>(campaign.change).select, Select::vulnerable);
+  expect_round_trip(campaign);
+}
+
+TEST(ChangeKinds, AnotherGoVersionKeepsTheGoLineUnlessToldOtherwise) {
+  const Campaign keep = parsed("change: {go: {version: \"1.26\"}}\n");
+  const Campaign raise = parsed("change: {go: {version: \"1.26\", directive: raise}}\n");
+
+  EXPECT_EQ(std::get<GoVersionChange>(keep.change), (GoVersionChange{"1.26", false}));
+  EXPECT_EQ(std::get<GoVersionChange>(raise.change), (GoVersionChange{"1.26", true}));
+  expect_round_trip(raise);
+}
+
+TEST(ChangeKinds, ACandidateIsAGitRefAFolderOrAVersion) {
+  const Campaign campaign = parsed(
+      "change:\n  replace:\n    - {module: m/c, with: {git: \"https://h/x\", ref: topic}}\n"
+      "    - {module: m/b, with: {path: ../lib, ref: v2}}\n"
+      "    - {module: m/a, with: {module: a.org/fork@v1.0.0}}\n");
+
+  EXPECT_THAT(std::get<Replace>(campaign.change).modules,
+              ElementsAre(Replacement{"m/a", ModuleSource{"a.org/fork", "v1.0.0"}},
+                          Replacement{"m/c", GitSource{"https://h/x", "topic"}}));
+  EXPECT_THAT(campaign.local_replacements,
+              ElementsAre(LocalReplacement{"m/b", LocalPath{"../lib", "v2"}, {}}));
+  EXPECT_EQ(campaign.local_replacements.front().place.line, 8);
+  expect_round_trip(campaign);
+}
+
+TEST(ChangeKinds, APackedCandidateIsInTheCanonicalForm) {
+  Campaign campaign = parsed("change: {replace: [{module: m/a, with: {path: ../lib}}]}\n");
+  campaign.local_replacements.clear();
+  campaign.change =
+      Replace{{{"m/a", BundleSource{sha256("pack"), std::string(40, 'a'), "../lib"}}}};
+
+  expect_round_trip(campaign);
+}
+
+TEST(ChangeKinds, ADiffIsReadByTheClientAndStored) {
+  const std::string diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+  const Campaign campaign = parsed("change: {patch: {file: a.diff}}\n",
+                                   [&diff](const std::string& path) -> Result<std::string> {
+                                     EXPECT_EQ(path, "a.diff");
+                                     return diff;
+                                   });
+
+  EXPECT_EQ(std::get<ApplyPatch>(campaign.change).diff, diff);
+  expect_round_trip(campaign);
+}
+
+TEST(ChangeKinds, ADiffThatIsTooLargeOrNoneIsRefused) {
+  for (const std::string& diff : {std::string("hello"), "\n@@ " + std::string(300'000, 'x')}) {
+    const auto result =
+        parse_yaml(std::string(kHead) + "change: {patch: {file: a.diff}}\n", "c.yaml",
+                   [&diff](const std::string&) -> Result<std::string> { return diff; });
+
+    EXPECT_FALSE(result);
+  }
+}
+
+TEST(ChangeKinds, ACampaignWithAChangeFailsOnRegressions) {
+  EXPECT_THAT(parsed("").fail_on, ElementsAre(Verdict::failing));
+  EXPECT_THAT(parsed("change: {go: {version: \"1.26\"}}\n").fail_on,
+              ElementsAre(Verdict::regressed));
+  EXPECT_THAT(parsed("change: {go: {version: \"1.26\"}}\ngate: {fail_on: [flaky]}\n").fail_on,
+              ElementsAre(Verdict::flaky));
+}
+
+TEST(ChangeKinds, AllRepeatsMustShowADifferenceUnlessToldOtherwise) {
+  EXPECT_EQ(parsed("").confirm, (Confirm{3, 3}));
+  EXPECT_EQ(parsed("confirm: {runs: 5}\n").confirm, (Confirm{5, 5}));
+  EXPECT_EQ(parsed("confirm: {runs: 5, need: 4}\n").confirm, (Confirm{5, 4}));
+  EXPECT_EQ(parsed("confirm: {runs: 0}\n").confirm, (Confirm{0, 0}));
+  EXPECT_EQ(parsed("baseline: {mode: \"off\"}\naa: 20\n").baseline, Baseline::off);
+}
+
+}  // namespace
+}  // namespace cupel::campaign
