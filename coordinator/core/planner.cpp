@@ -19,7 +19,10 @@ Work modules_work(const UnitInfo& unit, const std::string& commit) {
   return AcquireModules{.commit = commit, .unit = unit};
 }
 Work execute_before_work(const UnitInfo& unit, const std::string& commit) {
-  return Execute{.commit = commit, .unit = unit, .side = Side::before};
+  Execute work;
+  work.commit = commit;
+  work.unit = unit;
+  return work;
 }
 
 constexpr std::array kValidate = {
