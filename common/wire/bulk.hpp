@@ -174,6 +174,13 @@ struct BulkServerLimits {
   std::size_t transfers_per_key_max = 16;
   Duration idle_max = std::chrono::seconds(60);  ///< A silent transfer gives way to another.
   std::uint64_t artifact_bytes_max = kArtifactBytesMax;
+  /// What one lease may add, finished or not; each upload costs `put_overhead_bytes` besides.
+  std::uint64_t lease_bytes_max = 2ULL << 30;
+  std::uint64_t put_overhead_bytes = 64ULL << 10;
+  std::size_t leases_remembered = 65'536;
+  /// Messages of one key that were refused, ignored or malformed; beyond it nothing of it is read.
+  double faults_per_s = 50;
+  double faults_burst = 1000;
 };
 
 /// Grows only.
@@ -183,8 +190,10 @@ struct BulkCounters {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   std::uint64_t refused = 0;
-  std::uint64_t ignored = 0;     ///< Chunks twice, late, or for no transfer.
-  std::uint64_t mismatched = 0;  ///< Uploads whose digest was not the promised one.
+  std::uint64_t ignored = 0;       ///< Chunks twice, late, or for no transfer.
+  std::uint64_t mismatched = 0;    ///< Uploads whose digest was not the promised one.
+  std::uint64_t malformed = 0;     ///< Frames that were no message.
+  std::uint64_t rate_limited = 0;  ///< Dropped: the key had too many faults.
 };
 
 /// Coordinator: all transfers of all workers. Single-threaded.
@@ -197,6 +206,8 @@ class BulkServer {
   /// counted and changes nothing else.
   [[nodiscard]] std::vector<BulkToWorker> on_message(const BulkPeer& peer,
                                                      BulkToCoordinator message, TimePoint now);
+  /// Bytes that were no message: counted, and part of the peer's faults.
+  void on_malformed(const BulkPeer& peer, TimePoint now);
   /// The session ended or its key was revoked.
   void drop_session(std::uint64_t session);
   /// Forgets transfers that are silent for longer than the limit; call it now and then.
@@ -236,6 +247,13 @@ class BulkServer {
   void on(const BulkPeer& peer, const GetCredit& message, TimePoint now, Answers& answers);
   void finish(std::map<Id, Put>::iterator put, Answers& answers);
   void refuse(std::uint64_t transfer, const Error& error, Answers& answers);
+  struct Faults {
+    double left = 0;
+    TimePoint filled;
+  };
+  [[nodiscard]] Faults& faults_of(const std::string& key, TimePoint now);
+  [[nodiscard]] std::uint64_t spent_of(const LiveLease& lease) const;
+  void charge(const LiveLease& lease, std::uint64_t bytes);
   [[nodiscard]] std::optional<Error> no_room(const std::string& key) const;
   /// Frees the digest for `peer` when its upload is this worker's own or silent.
   [[nodiscard]] bool take_over(const Digest& digest, const std::string& key, TimePoint now);
@@ -244,6 +262,8 @@ class BulkServer {
   BulkServerLimits limits_;
   std::map<Id, Put> puts_;
   std::map<Id, Get> gets_;
+  std::map<std::string, Faults> faults_;
+  std::map<Token, std::uint64_t> spent_;  ///< Bytes of each lease; tokens only grow.
   BulkCounters counters_;
 };
 

@@ -18,8 +18,41 @@ BulkServer::BulkServer(BulkPort& port, BulkServerLimits limits) : port_(port), l
 std::vector<BulkToWorker> BulkServer::on_message(const BulkPeer& peer, BulkToCoordinator message,
                                                  TimePoint now) {
   Answers answers;
+  Faults& faults = faults_of(peer.key, now);
+  if (faults.left < 1) {
+    ++counters_.rate_limited;
+    return answers;
+  }
+  const std::uint64_t before = counters_.refused + counters_.ignored;
   std::visit([&](const auto& alternative) { on(peer, alternative, now, answers); }, message);
+  faults.left -= static_cast<double>(counters_.refused + counters_.ignored - before);
   return answers;
+}
+
+void BulkServer::on_malformed(const BulkPeer& peer, TimePoint now) {
+  ++counters_.malformed;
+  Faults& faults = faults_of(peer.key, now);
+  if (faults.left >= 1) faults.left -= 1;
+}
+
+BulkServer::Faults& BulkServer::faults_of(const std::string& key, TimePoint now) {
+  const auto [entry, added] = faults_.try_emplace(key, Faults{limits_.faults_burst, now});
+  static_cast<void>(added);
+  Faults& faults = entry->second;
+  const double seconds = std::chrono::duration<double>(now - faults.filled).count();
+  faults.left = std::min(limits_.faults_burst, faults.left + seconds * limits_.faults_per_s);
+  faults.filled = now;
+  return faults;
+}
+
+std::uint64_t BulkServer::spent_of(const LiveLease& lease) const {
+  const auto found = spent_.find(lease.token);
+  return found == spent_.end() ? 0 : found->second;
+}
+
+void BulkServer::charge(const LiveLease& lease, std::uint64_t bytes) {
+  spent_[lease.token] += bytes;
+  if (spent_.size() > limits_.leases_remembered) spent_.erase(spent_.begin());
 }
 
 void BulkServer::on(const BulkPeer& peer, const PutBegin& message, TimePoint now,
@@ -54,8 +87,17 @@ void BulkServer::on(const BulkPeer& peer, const PutBegin& message, TimePoint now
                   answers);
   }
   if (const auto full = no_room(peer.key)) return refuse(message.transfer, *full, answers);
+  if (spent_of(message.lease) + limits_.put_overhead_bytes + message.size >
+      limits_.lease_bytes_max) {
+    return refuse(message.transfer,
+                  error_of(Errc::too_large, "a task may add at most " +
+                                                std::to_string(limits_.lease_bytes_max) +
+                                                " bytes of artifacts"),
+                  answers);
+  }
   const auto opened = port_.open_put(message.digest, message.size);
   if (!opened) return refuse(message.transfer, opened.error(), answers);
+  charge(message.lease, limits_.put_overhead_bytes);
   if (opened->complete) {
     answers.emplace_back(PutReady{message.transfer, message.size, 0, true});
     return;
@@ -99,6 +141,7 @@ void BulkServer::on(const BulkPeer& peer, const PutChunk& message, TimePoint now
   }
   put.offset += message.bytes.size();
   counters_.bytes_in += message.bytes.size();
+  charge(put.lease, message.bytes.size());
   if (put.offset == put.size) return finish(found, answers);
   if (put.offset - put.announced >= std::uint64_t{kBulkCredit} * kBulkChunkBytes / 2) {
     put.announced = put.offset;
@@ -204,6 +247,9 @@ void BulkServer::tick(TimePoint now) {
   };
   std::erase_if(puts_, silent);
   std::erase_if(gets_, silent);
+  // A full allowance needs no record.
+  const std::chrono::duration<double> refill(limits_.faults_burst / limits_.faults_per_s);
+  std::erase_if(faults_, [&](const auto& entry) { return now - entry.second.filled > refill; });
 }
 
 void BulkServer::refuse(std::uint64_t transfer, const Error& error, Answers& answers) {

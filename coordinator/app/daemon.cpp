@@ -334,8 +334,11 @@ void Daemon::reload_trust() {
     return;
   }
   trust_ = std::make_shared<const net::TrustList>(std::move(*loaded));
-  zap_->replace(trust_);
   control_->trust(*trust_);
+  // Behind what the machine sends now: a revoked worker is still told so.
+  asio::post(control_io_, [this, list = trust_] {
+    if (list == trust_) zap_->replace(list);
+  });
   spdlog::info("trusted keys read again: {} workers", trust_->size());
 }
 

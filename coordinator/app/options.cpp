@@ -80,6 +80,11 @@ config::Schema settings_schema() {
               .fallback = "30000",
               .min = 500,
               .max = 3'600'000});
+  schema.add({.name = "max_task",
+              .type = Type::duration,
+              .sentence = "Longest time of one attempt, whatever its campaign allows",
+              .fallback = "24h",
+              .min = 100});
   schema.add(
       {.name = "holder_grace_ms",
        .type = Type::number,
@@ -132,6 +137,7 @@ Result<Options> options_from(const config::Settings& settings) {
   options.reserve_bytes = static_cast<std::uint64_t>(settings.number("disk_reserve"));
   options.machine.heartbeat = milliseconds(settings, "heartbeat_ms");
   options.machine.lease = milliseconds(settings, "lease_ms");
+  options.machine.task_max = settings.duration("max_task");
   options.machine.holder_grace = milliseconds(settings, "holder_grace_ms");
   options.machine.backoff_first = milliseconds(settings, "backoff_ms");
   options.machine.quarantine = milliseconds(settings, "quarantine_ms");

@@ -33,6 +33,7 @@ struct Counters {
   std::uint64_t leases_granted = 0;
   std::uint64_t leases_expired = 0;
   std::uint64_t leases_renewed = 0;
+  std::uint64_t leases_overrun = 0;  ///< Renewed beyond what their task may take.
   std::uint64_t fenced_renewals = 0;
   std::uint64_t fenced_results = 0;
   std::uint64_t fenced_logs = 0;
@@ -42,6 +43,7 @@ struct Counters {
   std::uint64_t retries_interrupted = 0;
   std::uint64_t retries_lost_workspace = 0;
   std::uint64_t retries_timeout = 0;
+  std::uint64_t retries_overrun = 0;
   std::uint64_t retries_undelivered =
       0;  ///< A lease that never reached its worker: not counted against the task.
   std::uint64_t holders_replaced = 0;  ///< Repositories acquired again elsewhere.

@@ -45,15 +45,15 @@ const TrustedKey* Fleet::trusted(const std::string& key) const {
   return found == trust_.end() ? nullptr : &found->second;
 }
 
-bool Fleet::within_rate(const std::string& key, TimePoint now) {
+bool Fleet::within_rate(const std::string& key, TimePoint now, std::uint32_t cost) {
   const double burst = settings_.peer_messages_per_s * kRateBurstSeconds;
   const auto [entry, added] = rates_.try_emplace(key, Bucket{burst, now});
   Bucket& bucket = entry->second;
   const double seconds = std::chrono::duration<double>(now - bucket.filled).count();
   bucket.tokens = std::min(burst, bucket.tokens + seconds * settings_.peer_messages_per_s);
   bucket.filled = now;
-  if (bucket.tokens < 1) return false;
-  bucket.tokens -= 1;
+  if (bucket.tokens < cost) return false;
+  bucket.tokens -= cost;
   return true;
 }
 

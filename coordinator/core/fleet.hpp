@@ -68,8 +68,8 @@ class Fleet {
   void set_trust(std::vector<TrustedKey> keys);
   [[nodiscard]] const TrustedKey* trusted(const std::string& key) const;
 
-  /// False: this peer is over its rate and the message must be dropped.
-  [[nodiscard]] bool within_rate(const std::string& key, TimePoint now);
+  /// False: this peer is over its rate and the message must be dropped. `cost` in messages.
+  [[nodiscard]] bool within_rate(const std::string& key, TimePoint now, std::uint32_t cost = 1);
 
   enum class Greeting : std::uint8_t {
     welcome,

@@ -49,6 +49,7 @@ struct Attempt {
   Handle worker = kNoHandle;
   TimePoint expires;
   TimePoint granted;
+  TimePoint ends;            ///< No renewal carries it beyond this.
   bool sent = false;         ///< Its commit is done and the lease is on its way.
   bool confirmed = false;    ///< The worker has said that it has it.
   bool recovered = false;    ///< From the store: its worker hasn't said hello yet.
@@ -85,8 +86,19 @@ class LeaseTable {
     }
     return ids;
   }
+  /// Renewed to the end of what its task may take, in task order.
+  [[nodiscard]] std::vector<TaskId> overrun(TimePoint now) const {
+    std::vector<TaskId> ids;
+    for (const auto& [id, attempt] : attempts_) {
+      if (attempt.ends <= now) ids.push_back(id);
+    }
+    return ids;
+  }
   void forgive(Duration stall) {
-    for (auto& [id, attempt] : attempts_) attempt.expires += stall;
+    for (auto& [id, attempt] : attempts_) {
+      attempt.expires += stall;
+      attempt.ends += stall;
+    }
   }
   [[nodiscard]] std::size_t size() const { return attempts_.size(); }
   [[nodiscard]] const std::map<TaskId, Attempt>& all() const { return attempts_; }
@@ -100,13 +112,17 @@ class LeaseTable {
 class AcceptedResults {
  public:
   explicit AcceptedResults(std::size_t limit) : limit_(limit) {}
-  void add(Token token, std::uint64_t batch);
-  /// The batch that recorded it.
-  [[nodiscard]] std::optional<std::uint64_t> find(Token token) const;
+  void add(Token token, Handle worker, std::uint64_t batch);
+  /// The batch that recorded it; nothing for a token that was another worker's.
+  [[nodiscard]] std::optional<std::uint64_t> find(Token token, Handle worker) const;
 
  private:
+  struct Accepted {
+    std::uint64_t batch = 0;
+    Handle worker = kNoHandle;
+  };
   std::size_t limit_;
-  std::unordered_map<std::uint64_t, std::uint64_t> batches_;
+  std::unordered_map<std::uint64_t, Accepted> accepted_;
   std::vector<std::uint64_t> ring_;
   std::size_t next_ = 0;
 };

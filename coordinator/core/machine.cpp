@@ -1,6 +1,7 @@
 #include "coordinator/core/machine.hpp"
 
 #include "common/core/json.hpp"
+#include "common/core/task_life.hpp"
 #include "coordinator/core/state.hpp"
 
 #include <algorithm>
@@ -227,6 +228,7 @@ void Machine::State::send_lease(const LeaseReady& ready,
       std::chrono::duration_cast<std::chrono::milliseconds>(settings.lease).count());
   lease.beat = fleet[attempt->worker].beat;
   attempt->work = lease.spec.work;
+  attempt->ends = attempt->granted + life_of(lease.spec.work, attempt->task);
   attempt->sent = true;
   // From what the worker can have counted from: its newest beat was heard no later than now.
   attempt->expires = now.mono + settings.lease;
@@ -236,7 +238,32 @@ void Machine::State::send_lease(const LeaseReady& ready,
 // ---- clock and fleet
 // -----------------------------------------------------------------------------
 
+Duration Machine::State::life_of(const Work& work, Handle task) const {
+  return std::min(settings.task_max,
+                  task_life(work, campaigns.at(tasks[task].campaign).settings) + settings.lease);
+}
+
+// A worker that renews for ever keeps neither the task nor its good name.
+void Machine::State::end_overrun() {
+  for (const TaskId id : leases.overrun(now.mono)) {
+    Attempt* attempt = leases.of_task(id);
+    if (attempt == nullptr) continue;
+    ++counters.leases_overrun;
+    ++counters.retries_overrun;
+    const Handle worker = attempt->worker;
+    const LiveLease lease{id, attempt->token};
+    const Task& task = tasks[attempt->task];
+    const auto decision = planner::decide_interrupted({task.interruptions, task.charged},
+                                                      campaigns.at(task.campaign).budgets);
+    send(worker, CancelTask{lease});
+    if (fleet[worker].session != 0) fleet[worker].stopping.insert(lease.token);
+    fleet.attempt_failed_by_engine(worker, now.mono);
+    put_back(*attempt, decision, Reason::timeout, "its worker held it longer than it may take");
+  }
+}
+
 void Machine::State::on(Tick& /*event*/) {
+  end_overrun();
   for (const TaskId id : leases.expired(now.mono)) {
     Attempt* attempt = leases.of_task(id);
     if (attempt == nullptr) continue;

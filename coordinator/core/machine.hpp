@@ -24,6 +24,8 @@ namespace cupel::coordinator {
 struct MachineSettings {
   Duration heartbeat = std::chrono::seconds(2);
   Duration lease = std::chrono::seconds(30);
+  /// Renewals end here even where the task's own limits would allow more.
+  Duration task_max = std::chrono::hours(24);
   /// How long the holder of a workspace may be away (lost, draining or blocked) before the
   /// repository is acquired elsewhere.
   Duration holder_grace = std::chrono::seconds(120);

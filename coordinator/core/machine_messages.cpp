@@ -7,6 +7,7 @@
 namespace cupel::coordinator {
 namespace {
 
+constexpr std::uint32_t kHelloCost = 10;  // of its peer's rate: each is a write to the store
 constexpr std::uint32_t kUntrustedRetryMs = 30'000;
 constexpr std::uint32_t kDuplicateRetryMsMin = 200;
 constexpr std::size_t kStoppingMax = 1024;  // of one worker; beyond it a list of leases is noise
@@ -40,9 +41,11 @@ void Machine::State::on(MessageReceived& event) {
   const Handle worker = fleet.session_of(event.key, event.routing);
   // A live lease's result can't flood: there are no more of them than leases.
   const auto* result = std::get_if<ResultMessage>(&event.message);
-  const bool owed = worker != kNoHandle && result != nullptr &&
-                    leases.find({result->result.task, result->result.token}) != nullptr;
-  if (!owed && !fleet.within_rate(event.key, now.mono)) {
+  const Attempt* answered = worker == kNoHandle || result == nullptr
+                                ? nullptr
+                                : leases.find({result->result.task, result->result.token});
+  const bool owed = answered != nullptr && answered->worker == worker;
+  if (!owed && !fleet.within_rate(event.key, now.mono, hello == nullptr ? 1 : kHelloCost)) {
     ++counters.rate_limited;
     return;
   }
@@ -188,7 +191,7 @@ void Machine::State::on_message(Handle handle, Heartbeat& heartbeat) {
     }
     ++counters.fenced_renewals;
     ack.lost.push_back(lease);
-    const bool result_on_its_way = accepted.find(lease.token).has_value();
+    const bool result_on_its_way = accepted.find(lease.token, handle).has_value();
     if (!result_on_its_way && stopping.size() < kStoppingMax) stopping.insert(lease.token);
   }
   worker.stopping = std::move(stopping);
@@ -207,7 +210,7 @@ void Machine::State::on_message(Handle handle, ResultMessage& message) {
     take_result(*attempt, std::move(message.result));
     return;
   }
-  if (const auto known = accepted.find(lease.token)) {
+  if (const auto known = accepted.find(lease.token, handle)) {
     ++counters.results_repeated;
     ResultAck ack{lease, true};
     if (*known <= committed) {

@@ -188,6 +188,7 @@ void Machine::State::recover_task(const TaskRow& row,
     attempt.worker = worker;
     attempt.granted = now.mono;
     attempt.expires = now.mono + settings.lease;
+    attempt.ends = now.mono + settings.task_max;
     attempt.sent = true;
     attempt.recovered = true;
     if (task.unit == kNoHandle) {
@@ -197,6 +198,7 @@ void Machine::State::recover_task(const TaskRow& row,
     } else {
       attempt.work = work_of(row.kind, repository.commit, infos.at(task.unit));
     }
+    if (attempt.work) attempt.ends = now.mono + life_of(*attempt.work, handle);
     leases.add(std::move(attempt));
     fleet[worker].leases.insert(row.id);
     scheduler.started(task.campaign);

@@ -48,6 +48,7 @@ void Machine::State::grant(Handle handle, Handle worker) {
   attempt.worker = worker;
   attempt.expires = now.mono + settings.lease;
   attempt.granted = now.mono;
+  attempt.ends = now.mono + settings.task_max;  // until its spec is read
   leases.add(std::move(attempt));
   fleet[worker].leases.insert(task.id);
   scheduler.started(task.campaign);
@@ -71,7 +72,7 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
   const Handle worker = attempt.worker;
   const Token token = attempt.token;
   Task& task = tasks[handle];
-  accepted.add(token, last_batch + 1);
+  accepted.add(token, worker, last_batch + 1);
   promise_send(worker, ResultAck{{task.id, token}, true});
 
   if (attempt.work && !planner::is_complete(*attempt.work, result)) {

@@ -215,6 +215,9 @@ struct Machine::State {
   CampaignEntry& campaign_of(const Repository& repository) {
     return campaigns.at(repository.campaign);
   }
+  /// How long an attempt of a task may live.
+  [[nodiscard]] Duration life_of(const Work& work, Handle task) const;
+  void end_overrun();
   [[nodiscard]] std::string worker_name(Handle worker) const;
   [[nodiscard]] std::string why_queued(const Task& task) const;
 

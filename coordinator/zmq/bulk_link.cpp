@@ -81,10 +81,13 @@ void BulkLink::drop_session(std::uint64_t session) {
 
 void BulkLink::received(net::Peer peer, const std::string& bytes) {
   auto message = wire::decode_bulk_to_coordinator(bytes);
-  if (!message) return;  // no transfer that it could be answered for
   const wire::BulkPeer who{peer.routing_id, peer.key.z85()};
-  for (const BulkToWorker& answer :
-       server_->on_message(who, std::move(*message), std::chrono::steady_clock::now())) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!message) {  // no transfer that it could be answered for
+    server_->on_malformed(who, now);
+    return;
+  }
+  for (const BulkToWorker& answer : server_->on_message(who, std::move(*message), now)) {
     // What doesn't arrive stalls the transfer, and the worker begins it again.
     static_cast<void>(router_->send(peer, wire::encode(answer)));
   }

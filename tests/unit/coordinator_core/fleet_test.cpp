@@ -165,13 +165,14 @@ TEST(Sequence, ReservesABlockBeforeItHandsOutANumber) {
 
 TEST(AcceptedResults, ForgetsTheOldestFirst) {
   AcceptedResults accepted(2);
-  accepted.add(Token{1}, 10);
-  accepted.add(Token{2}, 11);
-  accepted.add(Token{3}, 12);
+  accepted.add(Token{1}, 7, 10);
+  accepted.add(Token{2}, 7, 11);
+  accepted.add(Token{3}, 7, 12);
 
-  EXPECT_EQ(accepted.find(Token{1}), std::nullopt);
-  EXPECT_EQ(accepted.find(Token{2}), 11U);
-  EXPECT_EQ(accepted.find(Token{3}), 12U);
+  EXPECT_EQ(accepted.find(Token{1}, 7), std::nullopt);
+  EXPECT_EQ(accepted.find(Token{2}, 7), 11U);
+  EXPECT_EQ(accepted.find(Token{3}, 7), 12U);
+  EXPECT_EQ(accepted.find(Token{3}, 8), std::nullopt) << "another worker's";
 }
 
 }  // namespace
