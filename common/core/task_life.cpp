@@ -17,6 +17,7 @@ constexpr std::uint64_t kPostRun = 120;  // kill, second wait, logs, inspect and
 constexpr std::uint64_t kAround = 1500;  // seeding a build cache, transfers of logs
 constexpr std::uint64_t kWaiting = 600;  // for a slot whose earlier attempt is still cleaned up
 constexpr std::uint64_t kAcquireRuns = 6;
+constexpr std::uint64_t kMutateRuns = 40;  // discovery, get, tidy twice, graphs, downloads
 
 /// A sum that stops at a year.
 class Total {
@@ -33,9 +34,11 @@ class Total {
 Duration task_life(const Work& work, const ValidationSettings& settings) {
   Total total;
   total.add(kAround + kWaiting);
-  if (!std::holds_alternative<Execute>(work)) {
-    total.add(settings.acquire_limit_s);
-    total.add(kAcquireRuns * kPostRun);
+  const auto* execute = std::get_if<Execute>(&work);
+  if (execute == nullptr) {
+    const bool mutate = std::holds_alternative<Mutate>(work);
+    total.add(mutate ? 4 * std::min(kYear, settings.acquire_limit_s) : settings.acquire_limit_s);
+    total.add((mutate ? kMutateRuns : kAcquireRuns) * kPostRun);
     return total.value();
   }
   const auto run = [&total](std::uint64_t limit) {
@@ -46,6 +49,7 @@ Duration task_life(const Work& work, const ValidationSettings& settings) {
     run(settings.check_limit_s == 0 ? derived : settings.check_limit_s);
   };
   run(kList);
+  if (!execute->scan.scanner.empty()) check(kOther);
   if (settings.build) check(kOther);
   if (settings.vet) check(kOther);
   if (settings.test.enabled) {
