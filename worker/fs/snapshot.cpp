@@ -137,17 +137,27 @@ Result<SnapshotAnswer> write_snapshot(const source::ObjectStore& store, const Ob
 Result<DerivedSnapshot> derive_snapshot(const std::filesystem::path& base,
                                         const std::map<std::string, std::string>& changed,
                                         const std::filesystem::path& parent) {
+  TreeEdits edits;
+  for (const auto& [path, bytes] : changed) edits.emplace(path, FileEdit{bytes, false});
+  return derive_snapshot(base, edits, parent);
+}
+
+Result<DerivedSnapshot> derive_snapshot(const std::filesystem::path& base, const TreeEdits& edits,
+                                        const std::filesystem::path& parent) {
   auto writer = SnapshotWriter::create(parent);
   if (!writer) return writer.error();
   const auto shared =
       scan_tree(base, [&](const std::string& path, const SeenFile& file) -> Result<void> {
-        if (changed.contains(path)) return {};
+        if (edits.contains(path)) return {};
         if (file.mode == gitfmt::kModeLink) return writer->add_link(path, file.content);
         return writer->share_file(base / path, path, file.mode == gitfmt::kModeExecutable);
       });
   if (!shared) return shared.error();
-  for (const auto& [path, bytes] : changed) {
-    if (auto written = writer->add_file(path, false, bytes); !written) return written.error();
+  for (const auto& [path, edit] : edits) {
+    if (!edit.content) continue;
+    if (auto written = writer->add_file(path, edit.executable, *edit.content); !written) {
+      return written.error();
+    }
   }
   auto digest = tree_digest(writer->dir());
   if (!digest) return digest.error();

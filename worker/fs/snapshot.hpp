@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -58,6 +59,19 @@ struct DerivedSnapshot {
 [[nodiscard]] Result<DerivedSnapshot> derive_snapshot(
     const std::filesystem::path& base, const std::map<std::string, std::string>& changed,
     const std::filesystem::path& parent);
+
+/// A file of a derived snapshot; without content it is gone.
+struct FileEdit {
+  std::optional<std::string> content;
+  bool executable = false;
+  friend bool operator==(const FileEdit&, const FileEdit&) = default;
+};
+using TreeEdits = std::map<std::string, FileEdit>;  ///< By path below the root.
+
+/// The same with files that may be removed or have another mode.
+[[nodiscard]] Result<DerivedSnapshot> derive_snapshot(const std::filesystem::path& base,
+                                                      const TreeEdits& edits,
+                                                      const std::filesystem::path& parent);
 
 /// The digest of what lies there now. Follows no link; errors for anything but files, folders,
 /// links.

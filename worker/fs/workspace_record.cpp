@@ -64,6 +64,7 @@ json unit_to_json(const UnitWorkspace& unit) {
   return {{"source", unit.source},
           {"modcache", unit.modcache},
           {"unit", to_json(unit.unit)},
+          {"acquired", unit.acquired},
           {"facts", to_json(facts)}};
 }
 
@@ -79,6 +80,7 @@ Result<UnitWorkspace> unit_from_json(const json& value) {
   unit.unit = *std::move(info);
   unit.facts = *std::move(facts->modules);
   unit.findings = std::move(facts->findings);
+  unit.acquired = value.value("acquired", true);
   return unit;
 }
 
@@ -98,7 +100,10 @@ Result<WorkspaceRecord> from_json(const json& value) {
   for (const auto& [key, unit] : value.at("units").items()) {
     auto parsed = unit_from_json(unit);
     if (!parsed) return parsed.error();
-    record.units.emplace(std::stoull(key), *std::move(parsed));
+    const auto slash = key.find('/');
+    const std::uint64_t slot = slash == std::string::npos ? 0 : std::stoull(key.substr(slash + 1));
+    record.units.emplace(std::pair(std::stoull(key), static_cast<WorkspaceSlot>(slot)),
+                         *std::move(parsed));
   }
   return record;
 }
@@ -109,7 +114,10 @@ std::string format_record(const WorkspaceRecord& record) {
   TaskResult facts;
   facts.source = record.source.facts;
   json units = json::object();
-  for (const auto& [id, unit] : record.units) units[std::to_string(id)] = unit_to_json(unit);
+  for (const auto& [key, unit] : record.units) {
+    const std::string slot = key.second == 0 ? "" : '/' + std::to_string(key.second);
+    units[std::to_string(key.first) + slot] = unit_to_json(unit);
+  }
   const SnapshotNotes& notes = record.source.notes;
   const json value = {{"repository", record.repository.value},
                       {"commit", record.commit},
@@ -121,6 +129,59 @@ std::string format_record(const WorkspaceRecord& record) {
                       {"facts", to_json(facts)},
                       {"units", units}};
   return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string format_journal(const PromotionJournal& journal) {
+  const Promotion& promotion = journal.promotion;
+  json edits = json::array();
+  for (const auto& [path, edit] : promotion.edits) {
+    json one = {{"path", escaped(path)}, {"executable", edit.executable}};
+    if (edit.content) one["content"] = escaped(*edit.content);
+    edits.push_back(std::move(one));
+  }
+  const json value = {{"repository", promotion.repository.value},
+                      {"commit", promotion.commit},
+                      {"unit", promotion.unit.value},
+                      {"slot", promotion.slot},
+                      {"base", promotion.base},
+                      {"base_tree", promotion.base_tree},
+                      {"edits", edits},
+                      {"workspace", unit_to_json(promotion.workspace)},
+                      {"written", journal.written},
+                      {"after", journal.after},
+                      {"after_tree", journal.after_tree}};
+  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<PromotionJournal> parse_journal(std::string_view text) {
+  const json value = json::parse(text, nullptr, false);
+  if (!value.is_object()) return Error{Errc::bad_value, "promotion journal is no JSON", {}, {}};
+  // As below: a member of another type is a damaged file.
+  try {
+    PromotionJournal journal;
+    Promotion& promotion = journal.promotion;
+    promotion.repository.value = value.at("repository").get<std::uint64_t>();
+    promotion.commit = value.at("commit").get<std::string>();
+    promotion.unit.value = value.at("unit").get<std::uint64_t>();
+    promotion.slot = value.at("slot").get<WorkspaceSlot>();
+    promotion.base = value.at("base").get<std::string>();
+    promotion.base_tree = value.at("base_tree").get<std::string>();
+    for (const json& one : value.at("edits")) {
+      FileEdit edit;
+      edit.executable = one.at("executable").get<bool>();
+      if (one.contains("content")) edit.content = unescaped(one.at("content").get<std::string>());
+      promotion.edits.emplace(unescaped(one.at("path").get<std::string>()), std::move(edit));
+    }
+    auto workspace = unit_from_json(value.at("workspace"));
+    if (!workspace) return workspace.error();
+    promotion.workspace = *std::move(workspace);
+    journal.written = value.at("written").get<bool>();
+    journal.after = value.at("after").get<std::string>();
+    journal.after_tree = value.at("after_tree").get<std::string>();
+    return journal;
+  } catch (const std::exception& error) {
+    return Error{Errc::bad_value, "promotion journal is damaged", capped_detail(error.what()), {}};
+  }
 }
 
 Result<WorkspaceRecord> parse_record(std::string_view text) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cupel::worker {
 
@@ -18,8 +19,19 @@ struct WorkspaceRecord {
   RepositoryId repository;
   std::string commit;
   SourceWorkspace source;
-  std::map<std::uint64_t, UnitWorkspace> units;  ///< By UnitId.
+  std::map<std::pair<std::uint64_t, WorkspaceSlot>, UnitWorkspace> units;  ///< By UnitId and slot.
 };
+
+/// A promotion as it is remembered until it is over.
+struct PromotionJournal {
+  Promotion promotion;
+  bool written = false;  ///< The after snapshot stands, `after` and `after_tree` are set.
+  std::string after;
+  std::string after_tree;
+};
+[[nodiscard]] std::string format_journal(const PromotionJournal& journal);
+/// Errors: bad_value.
+[[nodiscard]] Result<PromotionJournal> parse_journal(std::string_view text);
 
 [[nodiscard]] std::string format_record(const WorkspaceRecord& record);
 /// Errors: bad_value.

@@ -3,6 +3,7 @@
 #include "common/core/digest.hpp"
 #include "common/fs/files.hpp"
 #include "worker/fs/workspace_record.hpp"
+#include "worker/fs/workspaces_state.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -17,19 +18,7 @@
 namespace cupel::worker {
 namespace {
 
-namespace stdfs = std::filesystem;
-
 constexpr std::uint64_t kRecordBytesMax = 64ULL << 20;
-
-/// Pins outlive the registry, so they count in a place of their own.
-struct PinCounts {
-  std::mutex mutex;
-  std::map<RepositoryId, std::uint32_t> counts;
-  bool pinned(RepositoryId repository) {
-    const std::lock_guard lock(mutex);
-    return counts.contains(repository);
-  }
-};
 
 std::uint64_t bytes_of(const WorkspaceRecord& record) {
   std::uint64_t bytes = record.source.facts.bytes;
@@ -53,14 +42,12 @@ std::vector<std::string> directories_of(const WorkspaceRecord& record) {
   return all;
 }
 
-/// The directory of ours that holds `path`: what was given out may have been filled one level
-/// deeper.
+}  // namespace
+
 std::string top_of(const stdfs::path& root, const stdfs::path& path) {
   const auto relative = path.lexically_relative(root);
   return relative.empty() ? std::string() : (root / *relative.begin()).string();
 }
-
-}  // namespace
 
 class Workspaces::Pin {
  public:
@@ -82,44 +69,23 @@ class Workspaces::Pin {
   RepositoryId repository_;
 };
 
-struct Workspaces::State {
-  struct Held {
-    WorkspaceRecord record;
-    std::uint64_t used = 0;  ///< Larger = later.
-  };
-  using Key = std::pair<std::uint64_t, std::string>;
+stdfs::path Workspaces::State::file_of(const WorkspaceRecord& record) const {
+  return records() /
+         (record.repository.text() + '-' + sha256(record.commit).hex().substr(0, 16) + ".json");
+}
 
-  stdfs::path root;
-  mutable std::mutex mutex;
-  std::map<Key, Held> held;
-  std::uint64_t clock = 0;
-  std::vector<std::pair<RepositoryId, std::string>> garbage;  ///< Replaced; removed when unpinned.
-  std::shared_ptr<PinCounts> pins = std::make_shared<PinCounts>();
+Result<void> Workspaces::State::save(const WorkspaceRecord& record) const {
+  return fs::write_file_durably(file_of(record), format_record(record), 0600);
+}
 
-  [[nodiscard]] stdfs::path data() const { return root / "data"; }
-  [[nodiscard]] stdfs::path records() const { return root / "records"; }
-
-  [[nodiscard]] stdfs::path file_of(const WorkspaceRecord& record) const {
-    return records() /
-           (record.repository.text() + '-' + sha256(record.commit).hex().substr(0, 16) + ".json");
-  }
-
-  Result<void> save(const WorkspaceRecord& record) const {
-    return fs::write_file_durably(file_of(record), format_record(record), 0600);
-  }
-
-  Held* find(RepositoryId repository, std::string_view commit) {
-    const auto it = held.find(Key(repository.value, std::string(commit)));
-    if (it == held.end()) return nullptr;
-    it->second.used = ++clock;
-    // Remembered across restarts as the file's time; losing it only changes the order of eviction.
-    ::utimensat(AT_FDCWD, file_of(it->second.record).c_str(), nullptr, 0);
-    return &it->second;
-  }
-
-  void load();
-  void drop_strangers() const;
-};
+Workspaces::State::Held* Workspaces::State::find(RepositoryId repository, std::string_view commit) {
+  const auto it = held.find(Key(repository.value, std::string(commit)));
+  if (it == held.end()) return nullptr;
+  it->second.used = ++clock;
+  // Remembered across restarts as the file's time; losing it only changes the order of eviction.
+  ::utimensat(AT_FDCWD, file_of(it->second.record).c_str(), nullptr, 0);
+  return &it->second;
+}
 
 void Workspaces::State::load() {
   std::vector<std::pair<stdfs::file_time_type, WorkspaceRecord>> found;
@@ -166,10 +132,11 @@ Result<Workspaces> Workspaces::open(std::string directory) {
   // Paths are compared as text and become mounts: they are absolute from here on.
   state->root = stdfs::absolute(directory).lexically_normal();
   if (state->root.filename().empty()) state->root = state->root.parent_path();
-  for (const auto& dir : {state->root, state->data(), state->records()}) {
+  for (const auto& dir : {state->root, state->data(), state->records(), state->promotions()}) {
     if (auto made = fs::ensure_private_dir(dir); !made) return made.error();
   }
   state->load();
+  state->recover_promotions();
   state->drop_strangers();
   return Workspaces(std::move(state));
 }
@@ -196,11 +163,11 @@ std::optional<SourceWorkspace> Workspaces::find_source(RepositoryId repository,
 }
 
 std::optional<UnitWorkspace> Workspaces::find_unit(RepositoryId repository, std::string_view commit,
-                                                   UnitId unit) const {
+                                                   UnitId unit, WorkspaceSlot slot) const {
   const std::lock_guard lock(state_->mutex);
   const auto* found = state_->find(repository, commit);
   if (found == nullptr) return std::nullopt;
-  const auto it = found->record.units.find(unit.value);
+  const auto it = found->record.units.find({unit.value, slot});
   if (it == found->record.units.end()) return std::nullopt;
   return it->second;
 }
@@ -220,25 +187,43 @@ Result<void> Workspaces::record_source(RepositoryId repository, const SourceWork
 }
 
 Result<void> Workspaces::record_unit(RepositoryId repository, std::string_view commit, UnitId unit,
-                                     const UnitWorkspace& workspace) {
+                                     const UnitWorkspace& workspace, WorkspaceSlot slot) {
   const std::lock_guard lock(state_->mutex);
-  auto* found = state_->find(repository, commit);
+  return state_->record_unit(repository, commit, {unit.value, slot}, workspace);
+}
+
+Result<void> Workspaces::State::record_unit(RepositoryId repository, std::string_view commit,
+                                            UnitKey key, const UnitWorkspace& workspace) {
+  auto* found = find(repository, commit);
   if (found == nullptr) {
     return Error{
         Errc::not_found, "the snapshot of " + std::string(commit) + " is not here", {}, {}};
   }
   WorkspaceRecord record = found->record;
-  record.units.insert_or_assign(unit.value, workspace);
-  if (auto saved = state_->save(record); !saved) return saved;
-  if (const auto it = found->record.units.find(unit.value); it != found->record.units.end()) {
+  record.units.insert_or_assign(key, workspace);
+  if (auto saved = save(record); !saved) return saved;
+  if (const auto it = found->record.units.find(key); it != found->record.units.end()) {
     for (auto& dir : directories_of(it->second, record.source.snapshot)) {
       if (dir != workspace.source && dir != workspace.modcache) {
-        state_->garbage.emplace_back(repository, std::move(dir));
+        garbage.emplace_back(repository, std::move(dir));
       }
     }
   }
   found->record = std::move(record);
   return {};
+}
+
+Result<UnitWorkspace> Workspaces::promote(Promotion promotion) {
+  return state_->promote(std::move(promotion));
+}
+
+std::size_t Workspaces::conflicts() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->conflicted.size();
+}
+
+void Workspaces::set_crash_hook(CrashHook hook) {
+  state_->crash = std::move(hook);
 }
 
 std::shared_ptr<Workspaces::Pin> Workspaces::pin(RepositoryId repository) {

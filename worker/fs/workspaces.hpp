@@ -10,8 +10,10 @@
 #include "common/core/ids.hpp"
 #include "common/core/task.hpp"
 #include "worker/core/source/notes.hpp"
+#include "worker/fs/snapshot.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +35,30 @@ struct UnitWorkspace {
   ModuleFacts facts;
   UnitInfo unit;                  ///< With what acquire completed (a go line).
   std::vector<Finding> findings;  ///< Notes of acquire (go_sum_incomplete, go_line_added, ...).
+  bool acquired = true;  ///< False: mutate made it, and its module cache isn't complete yet.
 };
+
+/// Which of a unit's workspaces: 0 is the before side, the others are the after sides of variants.
+using WorkspaceSlot = std::uint32_t;
+[[nodiscard]] constexpr WorkspaceSlot slot_of(Side side, std::uint16_t variant) {
+  return side == Side::before ? 0 : WorkspaceSlot{variant} + 1;
+}
+
+/// The after side of a unit about to become real: journaled, written, recorded.
+struct Promotion {
+  RepositoryId repository;
+  std::string commit;
+  UnitId unit;
+  WorkspaceSlot slot = 1;
+  std::string base;       ///< The snapshot that the edits were made against, and
+  std::string base_tree;  ///< its digest at that time: another one now is a conflict.
+  TreeEdits edits;        ///< The very bytes. May be empty: a second name of the same tree.
+  /// Everything but `source` and `facts.tree`, which promote() fills.
+  UnitWorkspace workspace;
+};
+
+/// Called at each step of a promotion with its name; a test ends its process there.
+using CrashHook = std::function<void(std::string_view step)>;
 
 class Workspaces {
  public:
@@ -54,11 +79,23 @@ class Workspaces {
   [[nodiscard]] std::optional<SourceWorkspace> find_source(RepositoryId repository,
                                                            std::string_view commit) const;
   [[nodiscard]] std::optional<UnitWorkspace> find_unit(RepositoryId repository,
-                                                       std::string_view commit, UnitId unit) const;
+                                                       std::string_view commit, UnitId unit,
+                                                       WorkspaceSlot slot = 0) const;
   /// Durable; replaces an earlier record of the same key (its directories are removed later).
   [[nodiscard]] Result<void> record_source(RepositoryId repository, const SourceWorkspace& source);
   [[nodiscard]] Result<void> record_unit(RepositoryId repository, std::string_view commit,
-                                         UnitId unit, const UnitWorkspace& workspace);
+                                         UnitId unit, const UnitWorkspace& workspace,
+                                         WorkspaceSlot slot = 0);
+
+  /// Writes the after snapshot and records it. A crash at any step leaves, after the next open(),
+  /// either what was there before or the whole after side; the journal holds the bytes. Errors:
+  /// conflict (the base is not what the edits were made against, or an unfinished promotion of this
+  /// key can't be told apart from something else), not_found (no such repository), disk_full,
+  /// io_error.
+  [[nodiscard]] Result<UnitWorkspace> promote(Promotion promotion);
+  /// Unfinished promotions that open() found neither before nor after: nothing was changed there.
+  [[nodiscard]] std::size_t conflicts() const;
+  void set_crash_hook(CrashHook hook);
 
   /// Keeps a repository's directories from eviction while it lives. Move-only, thread-safe.
   class Pin;

@@ -277,6 +277,14 @@ class ModParser {
       for (const Word& word : words) setting += word.text;
       file_.godebugs.push_back(std::move(setting));
     }
+    if (verb == "exclude" && words.size() == 2) {
+      file_.excludes.push_back(words[0].text + ' ' + words[1].text);
+    }
+    if (verb == "retract") {
+      std::string versions;
+      for (const Word& word : words) versions += word.text;
+      file_.retracts.push_back(std::move(versions));
+    }
     if (verb == "tool" && words.size() == 1) file_.tools.push_back(words[0].text);
     if (verb == "ignore" && words.size() == 1) file_.ignores.push_back(words[0].text);
     // exclude, retract, godebug: the go command judges them.

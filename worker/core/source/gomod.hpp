@@ -56,6 +56,8 @@ struct ModFile {
   std::vector<std::string> godebugs;  ///< "key=value", unjudged.
   std::vector<std::string> tools;
   std::vector<std::string> ignores;
+  std::vector<std::string> excludes;  ///< "path version".
+  std::vector<std::string> retracts;  ///< "v1.0.0" or "[v1.0.0,v1.1.0]", unjudged.
   std::vector<ModFault> faults;  ///< Empty = readable.
 };
 
