@@ -58,7 +58,7 @@ std::string without_staging(std::string text) {
 RunRequest go_request(const AcquireContext& context, const AcquireMounts& mounts,
                       const GoCommand& command) {
   RunRequest request;
-  request.profile = Profile::acquire;
+  request.profile = command.profile;
   request.campaign = context.campaign;
   request.task = context.task;
   request.token = context.token;

@@ -26,6 +26,7 @@ struct GoCommand {
   std::vector<std::string> arguments;  ///< Without "go".
   std::string workdir = ".";
   std::string workspace;  ///< Non-empty: with the staged go.work.
+  Profile profile = Profile::acquire;
 };
 
 /// A command that ran to its own end, with paths of the staging directory turned into plain names.

@@ -23,9 +23,19 @@ constexpr const char* kErrorTemplate = "{{if .Error}}{{.ImportPath}}: {{.Error}}
 
 /// What the pieces of one acquire share.
 struct Job {
+  [[nodiscard]] const std::string& snapshot() const {
+    return after ? after->source : source.snapshot;
+  }
+  [[nodiscard]] const std::string& tree() const {
+    return after ? after->facts.tree : source.facts.tree;
+  }
+  [[nodiscard]] WorkspaceSlot slot() const { return slot_of(work.side, work.variant); }
+
   AcquireContext context;
   AcquireModules work;
   SourceWorkspace source;
+  /// The after side that mutate recorded: its snapshot and module cache are filled further.
+  std::optional<UnitWorkspace> after;
   AcquireMounts mounts;
   Manifests manifests;
   AcquireLog log;
@@ -88,21 +98,30 @@ asio::awaitable<Stopped> list_workspace(JobPtr job, std::shared_ptr<CancelToken>
   co_return std::nullopt;
 }
 
+/// On the after side the change and `go mod tidy` have the say over go.mod: only lines of go.sum
+/// may be completed.
+void drop_gated(Completion& completion, const Manifests& manifests) {
+  if (completion.changed.erase(manifests.mod_path) == 0) return;
+  std::erase_if(completion.notes,
+                [&](const Finding& note) { return note.file == manifests.mod_path; });
+}
+
 /// Measures, completes, records. Blocking.
 std::variant<ModulesAcquired, AcquireStopped> record(const JobPtr& job) {
   Workspaces& workspaces = job->context.workspaces;
   auto completion = read_completion(job->manifests, job->work.unit, job->mounts.staging);
   if (!completion) return stopped_by(completion.error());
   UnitWorkspace unit;
-  unit.source = job->source.snapshot;
+  unit.source = job->snapshot();
   unit.modcache = job->mounts.modcache;
   unit.unit = job->work.unit;
   if (job->manifests.go_line_added) unit.unit.go_version = "1.16";
-  unit.facts.tree = job->source.facts.tree;
+  unit.facts.tree = job->tree();
+  if (job->after) drop_gated(*completion, job->manifests);
   if (!completion->changed.empty()) {
     auto parent = workspaces.new_directory("source");
     if (!parent) return stopped_by(parent.error());
-    auto derived = derive_snapshot(job->source.snapshot, completion->changed, *parent);
+    auto derived = derive_snapshot(job->snapshot(), completion->changed, *parent);
     if (!derived) {
       workspaces.discard(*parent);
       return stopped_by(derived.error());
@@ -115,8 +134,8 @@ std::variant<ModulesAcquired, AcquireStopped> record(const JobPtr& job) {
   unit.facts.modules = size.modules;
   unit.facts.cache_bytes = size.bytes;
   unit.findings = std::move(completion->notes);
-  auto recorded =
-      workspaces.record_unit(job->context.repository, job->work.commit, job->context.unit, unit);
+  auto recorded = workspaces.record_unit(job->context.repository, job->work.commit,
+                                         job->context.unit, unit, job->slot());
   if (!recorded) {
     if (unit.facts.completed) workspaces.discard(unit.source);
     return stopped_by(recorded.error());
@@ -132,16 +151,17 @@ std::variant<ModulesAcquired, AcquireStopped> record(const JobPtr& job) {
 /// Nothing to download: the copies in the tree are all there is. Blocking.
 std::variant<ModulesAcquired, AcquireStopped> record_vendored(const JobPtr& job) {
   Workspaces& workspaces = job->context.workspaces;
-  auto mounts = make_mounts(workspaces, job->source.snapshot);
+  auto mounts = make_mounts(workspaces, job->snapshot());
   if (!mounts) return stopped_by(mounts.error());
   discard_mounts(workspaces, *mounts, true);
+  // Vendored: what mutate downloaded must not be seen, the copies in the tree are what counts.
   UnitWorkspace unit;
-  unit.source = job->source.snapshot;
+  unit.source = job->snapshot();
   unit.modcache = mounts->modcache;
   unit.unit = job->work.unit;
-  unit.facts.tree = job->source.facts.tree;
-  auto recorded =
-      workspaces.record_unit(job->context.repository, job->work.commit, job->context.unit, unit);
+  unit.facts.tree = job->tree();
+  auto recorded = workspaces.record_unit(job->context.repository, job->work.commit,
+                                         job->context.unit, unit, job->slot());
   if (!recorded) {
     workspaces.discard(unit.modcache);
     return stopped_by(recorded.error());
@@ -154,10 +174,15 @@ std::variant<ModulesAcquired, AcquireStopped> record_vendored(const JobPtr& job)
 
 /// Blocking. Fills mounts and manifests of the job.
 Stopped prepare(const JobPtr& job) {
-  auto mounts = make_mounts(job->context.workspaces, job->source.snapshot);
+  auto mounts = make_mounts(job->context.workspaces, job->snapshot());
   if (!mounts) return stopped_by(mounts.error());
   job->mounts = *std::move(mounts);
-  auto manifests = stage_manifests(job->source.snapshot, job->work.unit, job->mounts.staging);
+  if (job->after) {
+    // What mutate downloaded is of use.
+    job->context.workspaces.discard(job->mounts.modcache);
+    job->mounts.modcache = job->after->modcache;
+  }
+  auto manifests = stage_manifests(job->snapshot(), job->work.unit, job->mounts.staging);
   if (!manifests) return stopped_by(manifests.error());
   job->manifests = *std::move(manifests);
   if (job->manifests.sum) {
@@ -186,7 +211,18 @@ asio::awaitable<std::variant<ModulesAcquired, AcquireStopped>> acquire_modules(
   }
   asio::thread_pool& files = context.files;
   const auto job = std::make_shared<Job>(
-      Job{std::move(context), std::move(work), *std::move(source), {}, {}, {}});
+      Job{std::move(context), std::move(work), *std::move(source), {}, {}, {}, {}});
+  if (job->work.side == Side::after) {
+    job->after = job->context.workspaces.find_unit(job->context.repository, job->work.commit,
+                                                   job->context.unit, job->slot());
+    if (!job->after) {
+      AcquireStopped lost;
+      lost.kind = AcquireStopped::Kind::lost;
+      lost.message = "the after side of this unit is not on this worker";
+      co_return lost;
+    }
+    job->work.unit = job->after->unit;
+  }
   if (job->work.unit.outcome != Outcome::passing) {
     SourceRefusal why{job->work.unit.reason, {}, job->work.unit.findings};
     if (!why.findings.empty()) why.message = why.findings.front().message;
@@ -204,7 +240,7 @@ asio::awaitable<std::variant<ModulesAcquired, AcquireStopped>> acquire_modules(
   co_return co_await offload(files, [job, stopped]() -> Answer {
     Answer answer = stopped ? Answer(*stopped) : record(job);
     const bool recorded = std::holds_alternative<ModulesAcquired>(answer);
-    discard_mounts(job->context.workspaces, job->mounts, recorded);
+    discard_mounts(job->context.workspaces, job->mounts, recorded || job->after.has_value());
     return answer;
   });
 }

@@ -48,9 +48,15 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
   const TaskSpec& spec = attempt->lease.spec;
   TaskResult result = answer(*attempt, Outcome::inconclusive, Reason::none, {});
   const auto source = parts_.workspaces.find_source(spec.repository, work.commit);
-  auto unit = parts_.workspaces.find_unit(spec.repository, work.commit, spec.unit);
-  if (source && !unit && work.unit.vendored)
+  auto unit = parts_.workspaces.find_unit(spec.repository, work.commit, spec.unit,
+                                          slot_of(work.side, work.variant));
+  if (unit && !unit->acquired) unit.reset();
+  // Made for this attempt alone, unlike what acquire or mutate recorded.
+  std::string own_modcache;
+  if (source && !unit && work.side == Side::before && work.unit.vendored) {
     unit = vendored_workspace(parts_.workspaces, *source, work.unit);
+    if (unit) own_modcache = unit->modcache;
+  }
   if (!source || !unit) {
     result.ending = Ending::lost_workspace;
     result.reason = Reason::engine;
@@ -59,7 +65,8 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
   }
   const auto selected =
       images::select(images::builtin_table(), parts_.images(), unit->unit.go_version,
-                     spec.settings.image, spec.settings.image_without_c_compiler);
+                     work.image.empty() ? spec.settings.image : work.image,
+                     spec.settings.image_without_c_compiler);
   if (!selected) {
     co_return answer(*attempt, Outcome::refused, Reason::unsupported_toolchain,
                      selected.error().text());
@@ -106,7 +113,7 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
 
   co_await discard(image.engine_id, cache->directory);
   for (const std::string& directory : *extra_caches) co_await discard(image.engine_id, directory);
-  if (work.unit.vendored) (void)fs::remove_tree(unit->modcache);
+  if (!own_modcache.empty()) (void)fs::remove_tree(own_modcache);
 
   Judgement& judgement = validated.judgement;
   result.checks = std::move(judgement.checks);

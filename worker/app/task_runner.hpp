@@ -22,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ class TaskRunner {
   boost::asio::awaitable<TaskResult> acquire_source(AttemptPtr attempt, AcquireSource work);
   boost::asio::awaitable<TaskResult> acquire_modules(AttemptPtr attempt, AcquireModules work);
   boost::asio::awaitable<TaskResult> mutate(AttemptPtr attempt, Mutate work);
+  boost::asio::awaitable<std::optional<Error>> download_bundles(AttemptPtr attempt, Replace replace,
+                                                                std::vector<std::string>* bundles);
   boost::asio::awaitable<TaskResult> execute(AttemptPtr attempt, Execute work);
   boost::asio::awaitable<void> upload_logs(AttemptPtr attempt, std::vector<CheckLog> logs,
                                            TaskResult* result);

@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <deque>
 #include <utility>
 
@@ -185,28 +183,6 @@ std::vector<ModuleMove> moves_between(const BuildList& before, const BuildList& 
     if (list.size() < kMovesMax) list.push_back(std::move(move));
   }
   return list;
-}
-
-std::optional<std::int64_t> unix_time_of(std::string_view rfc3339) {
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  int hour = 0;
-  int minute = 0;
-  int second = 0;
-  int used = 0;
-  const std::string text(rfc3339);
-  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute,
-                  &second, &used) != 6) {
-    return std::nullopt;
-  }
-  // The go command prints UTC; a fraction may stand before the Z.
-  if (!text.ends_with('Z')) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
-                                         std::chrono::day(day)};
-  if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
-  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
-  return std::int64_t{days} * 86'400 + hour * 3'600 + minute * 60 + second;
 }
 
 }  // namespace cupel::worker::change

@@ -51,7 +51,4 @@ using ModuleGraph = std::map<std::string, std::vector<std::string>>;
 [[nodiscard]] std::vector<ModuleMove> moves_between(const BuildList& before, const BuildList& after,
                                                     const std::vector<ModuleTarget>& targets);
 
-/// Seconds of "2024-01-01T00:00:00Z"; nothing for anything else.
-[[nodiscard]] std::optional<std::int64_t> unix_time_of(std::string_view rfc3339);
-
 }  // namespace cupel::worker::change

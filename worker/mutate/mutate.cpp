@@ -1,0 +1,309 @@
+#include "worker/mutate/mutate.hpp"
+
+#include "worker/core/change/apply_patch.hpp"
+#include "worker/core/change/change_words.hpp"
+#include "worker/core/change/gomod_edit.hpp"
+#include "worker/core/change/text_diff.hpp"
+#include "worker/core/source/go_words.hpp"
+#include "worker/mutate/finish.hpp"
+#include "worker/mutate/job.hpp"
+#include "worker/run/offload.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cupel::worker {
+namespace {
+
+namespace asio = boost::asio;
+
+using change::note;
+using mutation::go;
+using mutation::JobPtr;
+using mutation::Staged;
+using mutation::Stopped;
+using Answer = std::variant<Mutated, AcquireStopped>;
+
+/// Blocking. Directories, staged manifests, the before side of the manifests.
+Stopped prepare(const JobPtr& job) {
+  mutation::Job& j = *job;
+  auto mounts = make_mounts(j.context.workspaces, j.source.snapshot);
+  if (!mounts) return stopped_by(mounts.error());
+  j.mounts = *std::move(mounts);
+  UnitInfo module = j.work.unit;
+  module.workspace.clear();  // the unit's own go.mod, also where a go.work lists it
+  if (j.in_tree) {
+    if (auto staged = mutation::stage_tree(j.source.snapshot, j.mounts.staging); !staged) {
+      return stopped_by(staged.error());
+    }
+    const std::string prefix = module.dir == "." ? "" : module.dir + '/';
+    j.manifests.mod_path = prefix + "go.mod";
+    j.manifests.sum_path = prefix + "go.sum";
+    auto staged = mutation::read_staged(j);
+    if (!staged) return stopped_by(staged.error());
+    j.manifests.mod = std::move(staged->mod);
+    j.manifests.sum = std::move(staged->sum);
+  } else {
+    auto manifests = stage_manifests(j.source.snapshot, module, j.mounts.staging);
+    if (!manifests) return stopped_by(manifests.error());
+    j.manifests = *std::move(manifests);
+  }
+  if (j.manifests.sum) {
+    if (const auto fault = check_go_sum(*j.manifests.sum)) {
+      return stopped_by(refusal(
+          Reason::bad_go_sum, FindingKind::manifest_error,
+          j.manifests.sum_path + ':' + std::to_string(fault->place.line) + ": " + fault->text,
+          j.manifests.sum_path, fault->place.line));
+    }
+  }
+  j.applied.before.mod = parse_go_mod(j.manifests.mod);
+  j.applied.before.sum = j.manifests.sum.value_or("");
+  return std::nullopt;
+}
+
+/// One edit of the staged go.mod, on the file pool.
+template <typename Edit>
+asio::awaitable<Stopped> edit_go_mod(JobPtr job, Edit edit) {
+  asio::thread_pool& files = job->context.files;
+  auto work = [job, edit]() -> Stopped {
+    auto staged = mutation::read_staged(*job);
+    if (!staged) return stopped_by(staged.error());
+    staged->mod = edit(staged->mod);
+    if (auto written = mutation::write_staged(*job, *staged); !written) {
+      return stopped_by(written.error());
+    }
+    return std::nullopt;
+  };
+  co_return co_await offload(files, std::move(work));
+}
+
+asio::awaitable<std::variant<Staged, AcquireStopped>> staged_now(JobPtr job) {
+  asio::thread_pool& files = job->context.files;
+  auto work = [job]() -> std::variant<Staged, AcquireStopped> {
+    auto staged = mutation::read_staged(*job);
+    if (!staged) return stopped_by(staged.error());
+    return *std::move(staged);
+  };
+  co_return co_await offload(files, std::move(work));
+}
+
+/// `go get` of all targets at once.
+asio::awaitable<Stopped> get(JobPtr job, std::shared_ptr<CancelToken> cancel) {
+  std::vector<std::string> words;
+  for (const auto& target : job->applied.targets) {
+    words.push_back(target.module + '@' + target.version);
+  }
+  auto ran = co_await go(job, {"get"}, std::move(words), cancel);
+  if (auto* stopped = std::get_if<AcquireStopped>(&ran)) co_return std::move(*stopped);
+  const auto& ended = std::get<GoEnded>(ran);
+  job->applied.warnings = change::warnings_of(ended.err);
+  if (ended.exit_code == 0) co_return std::nullopt;
+  co_return stopped_by(change::judge_get_failure(ended.err, job->applied.targets));
+}
+
+std::vector<std::string> moved_paths(const change::Applied& applied) {
+  std::vector<std::string> paths;
+  for (const auto& target : applied.targets) paths.push_back(target.module);
+  return paths;
+}
+
+/// `go mod tidy` twice. A failure that isn't the change's fault leaves the manifests of before it.
+asio::awaitable<Stopped> tidy(JobPtr job, std::shared_ptr<CancelToken> cancel) {
+  auto saved = co_await staged_now(job);
+  if (auto* stopped = std::get_if<AcquireStopped>(&saved)) co_return std::move(*stopped);
+  auto first = co_await go(job, {"mod", "tidy"}, {}, cancel);
+  if (auto* stopped = std::get_if<AcquireStopped>(&first)) co_return std::move(*stopped);
+  if (std::get<GoEnded>(first).exit_code != 0) {
+    auto failure =
+        change::judge_tidy_failure(std::get<GoEnded>(first).err, moved_paths(job->applied));
+    if (failure.refused) co_return stopped_by(std::move(failure.refusal));
+    job->applied.tidy.failed = true;
+    job->applied.tidy.words = std::move(failure.words);
+    asio::thread_pool& files = job->context.files;
+    auto restore = [job, staged = std::get<Staged>(saved)]() -> Stopped {
+      auto written = mutation::write_staged(*job, staged);
+      if (!written) return stopped_by(written.error());
+      return std::nullopt;
+    };
+    co_return co_await offload(files, std::move(restore));
+  }
+  auto once = co_await staged_now(job);
+  if (auto* stopped = std::get_if<AcquireStopped>(&once)) co_return std::move(*stopped);
+  auto second = co_await go(job, {"mod", "tidy"}, {}, cancel);
+  if (auto* stopped = std::get_if<AcquireStopped>(&second)) co_return std::move(*stopped);
+  auto twice = co_await staged_now(job);
+  if (auto* stopped = std::get_if<AcquireStopped>(&twice)) co_return std::move(*stopped);
+  job->applied.tidy.idempotent =
+      std::get<GoEnded>(second).exit_code == 0 && std::get<Staged>(once) == std::get<Staged>(twice);
+  co_return std::nullopt;
+}
+
+/// Whether a target that a tool directive names is needed by anything else.
+asio::awaitable<Stopped> ask_tools(JobPtr job, std::shared_ptr<CancelToken> cancel) {
+  auto& applied = job->applied;
+  const bool any = std::ranges::any_of(applied.targets, [&](const auto& target) {
+    return change::may_be_tool_only(applied.before.mod, target.module);
+  });
+  if (!any) co_return std::nullopt;
+  auto ran = co_await go(
+      job, {"list"}, {"-e", "-deps", "-test", "-f", "{{with .Module}}{{.Path}}{{end}}", "./..."},
+      cancel);
+  if (auto* stopped = std::get_if<AcquireStopped>(&ran)) co_return std::move(*stopped);
+  const auto& ended = std::get<GoEnded>(ran);
+  if (ended.exit_code != 0 || ended.truncated) co_return std::nullopt;
+  for (const auto& target : applied.targets) {
+    if (!change::may_be_tool_only(applied.before.mod, target.module)) continue;
+    const bool needed = ("\n" + ended.out).find("\n" + target.module + "\n") != std::string::npos;
+    if (!needed) applied.only_for_tools.insert(target.module);
+  }
+  co_return std::nullopt;
+}
+
+/// Reads the after side back: the graph, the build list.
+asio::awaitable<Stopped> read_after(JobPtr job, std::shared_ptr<CancelToken> cancel) {
+  auto ran = co_await go(job, {"mod", "graph"}, {}, cancel);
+  if (auto* stopped = std::get_if<AcquireStopped>(&ran)) co_return std::move(*stopped);
+  const auto& ended = std::get<GoEnded>(ran);
+  if (ended.exit_code != 0) {
+    co_return stopped_by(change::judge_get_failure(ended.err, job->applied.targets));
+  }
+  auto graph = change::parse_module_graph(ended.out);
+  if (!graph || ended.truncated) {
+    co_return mutation::refused(Reason::parse_failed, FindingKind::acquire_error,
+                                "parse_failed: the module graph could not be read");
+  }
+  job->applied.graph = *std::move(graph);
+  co_return co_await mutation::list_modules(job, &job->applied.after.modules, cancel);
+}
+
+/// Kind upgrade. True in `none`: nothing to do for this unit.
+asio::awaitable<Stopped> upgrade(JobPtr job, Upgrade rules, NotAffected* none,
+                                 std::shared_ptr<CancelToken> cancel) {
+  auto found = co_await mutation::find_targets(job, std::move(rules), cancel);
+  if (auto* stopped = std::get_if<AcquireStopped>(&found)) co_return std::move(*stopped);
+  auto& targets = std::get<mutation::Targets>(found);
+  *none = targets.not_affected;
+  if (*none != NotAffected::none) co_return std::nullopt;
+  job->applied.targets = std::move(targets.exact);
+  if (auto stopped = co_await get(job, cancel)) co_return *std::move(stopped);
+  if (auto stopped = co_await tidy(job, cancel)) co_return *std::move(stopped);
+  if (auto stopped = co_await read_after(job, cancel)) co_return *std::move(stopped);
+  co_return co_await ask_tools(job, cancel);
+}
+
+/// Kind go: the go line and what the go command makes of it.
+asio::awaitable<Stopped> raise_go(JobPtr job, std::string version,
+                                  std::shared_ptr<CancelToken> cancel) {
+  job->applied.may_raise_go = true;
+  auto edit = [version](const std::string& mod) { return change::with_go_version(mod, version); };
+  if (auto stopped = co_await edit_go_mod(job, std::move(edit))) co_return *std::move(stopped);
+  // -mod=mod writes what the new line needs (indirect requirements since 1.17) and nothing else.
+  co_return co_await read_after(job, cancel);
+}
+
+/// Blocking. Kind patch: no run at all.
+Stopped patch_tree(const JobPtr& job, const std::string& diff) {
+  const auto fault = [](const change::PatchFault& what) {
+    return mutation::refused(Reason::upgrade_not_applicable, FindingKind::upgrade_error,
+                             "upgrade_not_applicable: " + what.text);
+  };
+  const auto parsed = change::parse_patch(diff);
+  if (const auto* what = std::get_if<change::PatchFault>(&parsed)) return fault(*what);
+  std::optional<Error> failure;
+  const auto read = [&](const std::string& path) {
+    return mutation::read_tree_file(job->source.snapshot, path, failure);
+  };
+  auto applied = change::apply_patch(std::get<std::vector<change::FilePatch>>(parsed), read);
+  if (failure) return stopped_by(*failure);
+  if (const auto* what = std::get_if<change::PatchFault>(&applied)) return fault(*what);
+  for (const auto& [path, file] : std::get<change::TreeChange>(applied)) {
+    job->edits.emplace(path, FileEdit{file.after, file.executable_after});
+  }
+  return std::nullopt;
+}
+
+/// Blocking.
+Stopped check_unit(const mutation::Job& job) {
+  const UnitInfo& unit = job.work.unit;
+  if (unit.outcome == Outcome::passing) return std::nullopt;
+  SourceRefusal why{unit.reason, {}, unit.findings};
+  if (!why.findings.empty()) why.message = why.findings.front().message;
+  return stopped_by(std::move(why));
+}
+
+/// The kinds that work on manifests.
+asio::awaitable<Stopped> change_manifests(JobPtr job, NotAffected* none,
+                                          std::shared_ptr<CancelToken> cancel) {
+  if (auto stopped = co_await mutation::list_modules(job, &job->applied.before.modules, cancel)) {
+    co_return *std::move(stopped);
+  }
+  const Change wanted = job->work.change;
+  if (const auto* rules = std::get_if<Upgrade>(&wanted)) {
+    co_return co_await upgrade(job, *rules, none, cancel);
+  }
+  if (const auto* version = std::get_if<GoVersionChange>(&wanted)) {
+    co_return co_await raise_go(job, version->version, cancel);
+  }
+  co_return mutation::refused(
+      Reason::upgrade_not_applicable, FindingKind::upgrade_error,
+      "upgrade_not_applicable: this worker does not know the kind of change");
+}
+
+asio::awaitable<Answer> carry_out(JobPtr job, std::shared_ptr<CancelToken> cancel) {
+  asio::thread_pool& files = job->context.files;
+  NotAffected none = NotAffected::none;
+  Stopped stopped = check_unit(*job);
+  if (!stopped) {
+    auto work = [job] { return prepare(job); };
+    stopped = co_await offload(files, std::move(work));
+  }
+  if (!stopped) {
+    if (const auto* patch = std::get_if<ApplyPatch>(&job->work.change)) {
+      auto work = [job, diff = patch->diff] { return patch_tree(job, diff); };
+      stopped = co_await offload(files, std::move(work));
+    } else {
+      stopped = co_await change_manifests(job, &none, cancel);
+    }
+  }
+  auto last = [job, stopped, none]() -> Answer {
+    bool recorded = false;
+    Answer answer = stopped ? Answer(*stopped) : mutation::finish(*job, none, recorded);
+    discard_mounts(job->context.workspaces, job->mounts, recorded);
+    return answer;
+  };
+  co_return co_await offload(files, std::move(last));
+}
+
+}  // namespace
+
+asio::awaitable<Answer> mutate(AcquireContext context, Mutate work,
+                               std::vector<std::string> bundles,
+                               std::shared_ptr<CancelToken> cancel) {
+  // The token ends runs; a cancelled coroutine would leave directories behind.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  auto source = context.workspaces.find_source(context.repository, work.commit);
+  if (!source) {
+    AcquireStopped lost;
+    lost.kind = AcquireStopped::Kind::lost;
+    lost.message = "the snapshot of " + work.commit + " is not on this worker";
+    co_return lost;
+  }
+  const bool in_tree = work.unit.vendored || !work.unit.workspace.empty();
+  const auto job = std::make_shared<mutation::Job>(mutation::Job{std::move(context),
+                                                                 std::move(work),
+                                                                 std::move(bundles),
+                                                                 *std::move(source),
+                                                                 {},
+                                                                 {},
+                                                                 in_tree,
+                                                                 {},
+                                                                 {},
+                                                                 {},
+                                                                 {},
+                                                                 {}});
+  co_return co_await carry_out(job, std::move(cancel));
+}
+
+}  // namespace cupel::worker
