@@ -68,10 +68,17 @@ Result<std::string> diff_of(const Job& job) {
   return change::unified_diff(tree);
 }
 
+/// What the before side runs on: acquire may have completed the commit's manifests.
+std::string tree_before(const Job& job) {
+  const auto before =
+      job.context.workspaces.find_unit(job.context.repository, job.work.commit, job.context.unit);
+  return before ? before->facts.tree : job.source.facts.tree;
+}
+
 Mutated answer_of(Job& job, change::Assessment& assessed) {
   Mutated mutated;
   ChangeFacts& facts = mutated.facts;
-  facts.tree = job.source.facts.tree;
+  facts.tree = tree_before(job);
   facts.not_affected = assessed.not_affected;
   facts.resolved = job.applied.targets;
   facts.moved = std::move(assessed.moved);
@@ -159,7 +166,7 @@ std::variant<Mutated, AcquireStopped> finish(Job& job, NotAffected none, bool& r
   promotion.edits = std::move(job.edits);
   promotion.workspace.modcache = job.mounts.modcache;
   promotion.workspace.unit = mutated.unit;
-  promotion.workspace.acquired = false;
+  promotion.workspace.acquired = job.work.unit.vendored;
   auto promoted = job.context.workspaces.promote(std::move(promotion));
   if (!promoted) return stopped_by(promoted.error());
   recorded = true;
