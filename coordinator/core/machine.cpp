@@ -47,6 +47,7 @@ std::uint64_t hash_of(std::string_view text) {
 const UnitInfo* unit_of(const Work& work) {
   if (const auto* modules = std::get_if<AcquireModules>(&work)) return &modules->unit;
   if (const auto* execute = std::get_if<Execute>(&work)) return &execute->unit;
+  if (const auto* mutate = std::get_if<Mutate>(&work)) return &mutate->unit;
   return nullptr;
 }
 

@@ -87,7 +87,7 @@ class Machine {
                                    const LiveLease& lease) const;
   [[nodiscard]] Result<void> may_put(std::uint64_t session, const std::string& key,
                                      const LiveLease& lease) const;
-  /// Only what the lease's own task names: the artifact of its BundleSource.
+  /// Only what the lease's own task names: the artifact of its BundleSource, or of a candidate.
   [[nodiscard]] Result<void> may_get(std::uint64_t session, const std::string& key,
                                      const LiveLease& lease, const Digest& artifact) const;
 

@@ -80,6 +80,19 @@ Handle Machine::State::find_campaign(CampaignId id) const {
   return found == campaign_by_id.end() ? kNoHandle : found->second;
 }
 
+void take_question(CampaignEntry& entry, const campaign::Campaign& asked) {
+  entry.question = {asked.change, asked.confirm, asked.baseline};
+  // The sample is spread over the list and is the same after a restart.
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> ranked;
+  for (std::uint32_t i = 0; asked.aa > 0 && i < asked.repositories.size(); ++i) {
+    ranked.emplace_back(hash_of(entry.digest + "/" + std::to_string(i)), i);
+  }
+  std::ranges::sort(ranked);
+  for (std::size_t i = 0; i < ranked.size() && i < asked.aa; ++i) {
+    entry.samples.insert(ranked[i].second);
+  }
+}
+
 // ---- submit
 // --------------------------------------------------------------------------------------
 
@@ -88,7 +101,7 @@ void Machine::State::on(SubmitCampaign& event) {
   if (asked.repositories.empty()) {
     return reply(event.request, failure(Errc::no_repositories, "the campaign names no repository"));
   }
-  if (std::ranges::any_of(asked.repositories, is_local)) {
+  if (std::ranges::any_of(asked.repositories, is_local) || !asked.local_replacements.empty()) {
     return reply(event.request,
                  failure(Errc::bad_value,
                          "a local path must be packed by the client before it is submitted"));
@@ -120,6 +133,7 @@ void Machine::State::on(SubmitCampaign& event) {
   entry.digest = digest;
   entry.priority = asked.priority;
   entry.settings = asked.settings;
+  take_question(entry, asked);
   entry.budgets = {asked.retries_infra, asked.retries_timeout};
   entry.has_deadline = asked.deadline_s > 0;
   entry.deadline = now.mono + std::chrono::seconds(asked.deadline_s);
@@ -207,7 +221,7 @@ void Machine::State::create_repository(Handle campaign_handle, std::uint32_t ord
     add_unit(handle, planner::refused_repository(*refused), {});
     return;
   }
-  create_task(handle, kNoHandle, TaskKind::acquire,
+  create_task(handle, kNoHandle, {},
               AcquireSource{.source = source_of(repositories[handle]),
                             .pinned_commit = {},
                             .subdirs = std::move(entry.subdirs)});

@@ -1,5 +1,6 @@
 // Repositories and units: what results mean for them.
 #include "common/core/json.hpp"
+#include "coordinator/core/compare/record.hpp"
 #include "coordinator/core/state.hpp"
 
 #include <algorithm>
@@ -85,12 +86,14 @@ void Machine::State::acquire_again(Handle handle, const std::string& /*why*/) {
   if (repository.first_unit == kNoHandle || repository.failed) return;
   ++counters.holders_replaced;
   write(RepositoryHolder{repository.id, {}});
-  create_task(handle, kNoHandle, TaskKind::acquire,
+  create_task(handle, kNoHandle, {},
               AcquireSource{.source = source_of(repository),
                             .pinned_commit = repository.commit,
                             .subdirs = subdirs_of(repository)});
   for (Handle unit = repository.first_unit; unit != kNoHandle; unit = units[unit].next) {
     units[unit].modules_at = kNoHandle;
+    units[unit].changed_at = kNoHandle;
+    units[unit].modules_after_at = kNoHandle;
     const Handle waiting = units[unit].task;
     if (waiting == kNoHandle || tasks[waiting].state != TaskState::queued) continue;
     Task& task = tasks[waiting];
@@ -136,7 +139,11 @@ Handle Machine::State::create_unit(Handle repository_handle, const UnitInfo& inf
   unit.dir_hash = hash_of(info.dir);
   unit.vendored = info.vendored;
   write(UnitCreated{std::move(row)});
-  const Handle handle = units.add(unit);
+  if (campaign.question.compares() || campaign.samples.contains(repository.ordinal)) {
+    unit.progress = std::make_unique<planner::Progress>();
+    unit.progress->sample = campaign.samples.contains(repository.ordinal);
+  }
+  const Handle handle = units.add(std::move(unit));
   repository.first_unit = handle;
   ++campaign.open_units;
   return handle;
@@ -147,8 +154,53 @@ void Machine::State::begin_unit(Handle unit, planner::PlannedUnit planned, TaskI
     finish_unit(unit, *judgement, &planned.info, decided_by, 0);
     return;
   }
-  auto& next = std::get<planner::NextTask>(planned.plan);
-  create_task(units[unit].repository, unit, next.kind, std::move(next.work));
+  planner::UnitPlan plan = plan_from_start(unit, planned.info);
+  auto& next = std::get<planner::NextTask>(plan);
+  create_task(units[unit].repository, unit, next.step, std::move(next.work));
+}
+
+planner::UnitPlan Machine::State::plan_from_start(Handle handle, const UnitInfo& info) {
+  const Unit& unit = units[handle];
+  const Repository& repository = repositories[unit.repository];
+  planner::UnitPlan plain = planner::plan_unit(info, repository.commit);
+  if (!unit.progress || std::holds_alternative<planner::Judgement>(plain)) return plain;
+  return planner::plan_next(campaigns.at(repository.campaign).question, info, repository.commit,
+                            *unit.progress);
+}
+
+planner::UnitPlan Machine::State::plan_on(Handle handle, planner::Step done, const UnitInfo& info,
+                                          const TaskResult& result) {
+  Unit& unit = units[handle];
+  const Repository& repository = repositories[unit.repository];
+  if (!unit.progress) return planner::plan_after(done.stage, info, repository.commit, result);
+  const CampaignEntry& campaign = campaigns.at(repository.campaign);
+  planner::record(*unit.progress, done, result);
+  planner::UnitPlan plan =
+      planner::plan_next(campaign.question, info, repository.commit, *unit.progress);
+  if (std::holds_alternative<planner::NextTask>(plan)) {
+    write(UnitProgressed{unit.id, campaign.id, planner::progress_text(*unit.progress)});
+  }
+  return plan;
+}
+
+void Machine::State::write_comparison(const Unit& unit, const planner::Judgement& judgement,
+                                      const UnitInfo* info) {
+  const compare::Book& book = unit.progress->book;
+  if (book.before.empty() && book.after.empty() && !book.change) return;
+  const Repository& repository = repositories[unit.repository];
+  const CampaignEntry& campaign = campaigns.at(repository.campaign);
+  const UnitInfo known = info == nullptr ? UnitInfo{} : *info;
+  const auto found = planner::conclusion_of(campaign.question, known, *unit.progress);
+  nlohmann::json body = compare::record_of(book, judgement.verdict, found ? &*found : nullptr);
+  body["sample"] = unit.progress->sample;
+  write(UnitCompared{unit.id, campaign.id,
+                     body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+  for (std::size_t i = 0; found && i < found->flakes.size(); ++i) {
+    const compare::Flake& flake = found->flakes[i];
+    const compare::Mark& mark = book.marks[flake.mark];
+    write(FlakeSeen{name_of(repository), known.module_path, mark.key, mark.signature, flake.hits,
+                    flake.runs, campaign.id, now.wall});
+  }
 }
 
 void Machine::State::finish_unit(Handle handle, const planner::Judgement& judgement,
@@ -161,7 +213,9 @@ void Machine::State::finish_unit(Handle handle, const planner::Judgement& judgem
   Repository& repository = repositories[repository_handle];
   CampaignEntry& campaign = campaign_of(repository);
   write(UnitFinished{unit.id, judgement.verdict, judgement.reason, judgement.fault,
-                     judgement.message, decided_by, now.wall});
+                     judgement.message, judgement.decider ? judgement.decider : decided_by,
+                     now.wall});
+  if (unit.progress) write_comparison(unit, judgement, info);
   nlohmann::json body = {{"unit", unit.id.text()},
                          {"repository", name_of(repository)},
                          {"module", info == nullptr ? "" : info->module_path},

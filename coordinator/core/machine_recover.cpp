@@ -16,13 +16,6 @@ UnitInfo unit_from_text(const std::string& text) {
   return info ? *std::move(info) : UnitInfo{};
 }
 
-Work work_of(TaskKind kind, const std::string& commit, const UnitInfo& info) {
-  for (const planner::StageRule& rule : planner::validate_recipe()) {
-    if (rule.stage == planner::stage_of(kind)) return rule.work(info, commit);
-  }
-  return NoOp{};
-}
-
 }  // namespace
 
 void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign::Campaign> parsed) {
@@ -59,6 +52,7 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
     if (found != parsed.end()) {
       campaign::Campaign& asked = found->second;
       entry.settings = asked.settings;
+      take_question(entry, asked);
       entry.budgets = {asked.retries_infra, asked.retries_timeout};
       entry.has_deadline = asked.deadline_s > 0;
       // The wall clock may have jumped either way; never longer than the whole deadline.
@@ -94,6 +88,8 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
 
   std::map<UnitId, Handle> unit_of_id;
   std::map<Handle, UnitInfo> infos;
+  std::map<UnitId, const std::string*> progress_of;
+  for (const UnitProgressed& known : recovered.progress) progress_of[known.id] = &known.body;
   for (const UnitRow& row : recovered.units) {
     const auto repository = repository_of.find(row.repository);
     if (repository == repository_of.end()) continue;
@@ -111,7 +107,14 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
     unit.next = home.first_unit;
     unit.dir_hash = hash_of(info.dir);
     unit.vendored = info.vendored;
-    const Handle handle = units.add(unit);
+    if (campaign.question.compares() || campaign.samples.contains(home.ordinal)) {
+      const auto known = progress_of.find(row.id);
+      unit.progress = std::make_unique<planner::Progress>(
+          known == progress_of.end() ? planner::Progress{}
+                                     : planner::progress_from_text(*known->second));
+      unit.progress->sample = campaign.samples.contains(home.ordinal);
+    }
+    const Handle handle = units.add(std::move(unit));
     home.first_unit = handle;
     ++campaign.open_units;
     unit_of_id[row.id] = handle;
@@ -155,6 +158,7 @@ void Machine::State::recover_task(const TaskRow& row,
   task.unit = row.unit ? unit->second : kNoHandle;
   task.preferred = preferred;
   task.kind = row.kind;
+  task.step = row.step;
   task.state = row.state;
   task.charged = row.charged;
   task.interruptions = row.interruptions;
@@ -167,16 +171,21 @@ void Machine::State::recover_task(const TaskRow& row,
     repository.source_task = handle;
   } else {
     Unit& record = units[task.unit];
-    const bool later = planner::stage_of(row.kind) != planner::Stage::modules;
+    const planner::Step step = planner::Step::unpacked(row.step);
     if (record.task == kNoHandle) {
       record.task = handle;
-    } else if (later) {
-      record.parked = handle;
+    } else if (step.stage > planner::Step::unpacked(tasks[record.task].step).stage) {
+      record.parked = handle;  // it waits for what an earlier stage makes again
     } else {
       record.parked = std::exchange(record.task, handle);
     }
-    // It got its place at the holder only once the module cache was there.
-    if (later && row.state != TaskState::blocked) record.modules_at = repository.holder;
+    // It got its place at the holder only once everything that it needs was there.
+    if (row.state != TaskState::blocked) {
+      for (const planner::Step need :
+           planner::needs(step, campaign_of(repository).question, record.vendored)) {
+        place_of(record, need.stage) = repository.holder;
+      }
+    }
   }
   if (row.state == TaskState::queued) {
     start_waiting(handle);
@@ -196,7 +205,9 @@ void Machine::State::recover_task(const TaskRow& row,
                                    .pinned_commit = repository.commit,
                                    .subdirs = subdirs_of(repository)};
     } else {
-      attempt.work = work_of(row.kind, repository.commit, infos.at(task.unit));
+      attempt.work =
+          planner::work_of(planner::Step::unpacked(row.step), campaign_of(repository).question,
+                           infos.at(task.unit), repository.commit, units[task.unit].progress.get());
     }
     if (attempt.work) attempt.ends = now.mono + life_of(*attempt.work, handle);
     leases.add(std::move(attempt));
@@ -210,7 +221,7 @@ void Machine::State::resume_repository(Handle handle, const std::map<Handle, Uni
   Repository& repository = repositories[handle];
   if (repository.source_task != kNoHandle) return;
   if (!repository.acquired) {
-    create_task(handle, kNoHandle, TaskKind::acquire,
+    create_task(handle, kNoHandle, {},
                 AcquireSource{.source = source_of(repository),
                               .pinned_commit = {},
                               .subdirs = subdirs_of(repository)});
@@ -225,9 +236,9 @@ void Machine::State::resume_repository(Handle handle, const std::map<Handle, Uni
     const UnitInfo& info = infos.at(unit);
     const Handle task = units[unit].task;
     if (task == kNoHandle) {
-      planner::UnitPlan plan = planner::plan_unit(info, repository.commit);
+      planner::UnitPlan plan = plan_from_start(unit, info);
       if (auto* step = std::get_if<planner::NextTask>(&plan)) {
-        create_task(handle, unit, step->kind, std::move(step->work));
+        create_task(handle, unit, step->step, std::move(step->work));
       } else {
         finish_unit(unit, std::get<planner::Judgement>(plan), &info, {}, 0);
       }

@@ -28,8 +28,12 @@ void Machine::State::schedule() {
         open, {}, [this](Handle handle) { return fleet.free_slots(fleet[handle]); });
     const Handle worker = *freest;
     const auto& images = fleet[worker].capacity.images;
-    const auto task = scheduler.pick(worker, [&](Handle campaign) {
-      return settings.image_allowed(campaigns.at(campaign).settings.image, images);
+    const auto task = scheduler.pick(worker, [&](Handle handle) {
+      const CampaignEntry& campaign = campaigns.at(handle);
+      // Both sides run where the workspace is: its worker needs the image of either.
+      const auto* go = std::get_if<GoVersionChange>(&campaign.question.change);
+      return settings.image_allowed(campaign.settings.image, images) &&
+             (go == nullptr || settings.image_allowed(go->version, images));
     });
     if (task) grant(*task, worker);
     if (!task || fleet.free_slots(fleet[worker]) == 0) open.erase(freest);
@@ -134,13 +138,14 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
     return;
   }
   const UnitInfo info = work && unit_of(*work) != nullptr ? *unit_of(*work) : UnitInfo{};
-  const planner::Stage stage = planner::stage_of(task.kind);
-  planner::UnitPlan plan =
-      planner::plan_after(stage, info, repositories[repository].commit, result);
+  const planner::Step step = planner::Step::unpacked(task.step);
+  planner::UnitPlan plan = plan_on(unit, step, info, result);
   finish_task(handle, token, std::move(result), dead);
   units[unit].task = kNoHandle;
   drop_task(handle);
-  if (stage == planner::Stage::modules) units[unit].modules_at = worker;
+  if (step.stage != planner::Stage::execute_before && step.stage != planner::Stage::execute_after) {
+    place_of(units[unit], step.stage) = worker;
+  }
   if (const auto* judgement = std::get_if<planner::Judgement>(&plan)) {
     finish_unit(unit, *judgement, &info, id, seconds);
     return;
@@ -154,7 +159,7 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
     units[unit].task = std::exchange(units[unit].parked, kNoHandle);
     place(units[unit].task, &info);
   } else {
-    create_task(repository, unit, next.kind, std::move(next.work));
+    create_task(repository, unit, next.step, std::move(next.work));
   }
 }
 
@@ -298,14 +303,31 @@ bool Machine::State::must_wait(const Task& task) const {
   if (task.unit == kNoHandle) return false;
   const Repository& repository = repositories[task.repository];
   if (repository.source_task != kNoHandle || repository.holder == kNoHandle) return true;
-  const Unit& unit = units[task.unit];
-  const bool needs_modules =
-      planner::stage_of(task.kind) != planner::Stage::modules && !unit.vendored;
-  return needs_modules && unit.modules_at != repository.holder;
+  return missing(task).has_value();
 }
 
-Handle Machine::State::create_task(Handle repository_handle, Handle unit_handle, TaskKind kind,
+Handle& Machine::State::place_of(Unit& unit, planner::Stage stage) {
+  switch (stage) {
+    case planner::Stage::mutate: return unit.changed_at;
+    case planner::Stage::modules_after: return unit.modules_after_at;
+    default: return unit.modules_at;
+  }
+}
+
+std::optional<planner::Step> Machine::State::missing(const Task& task) const {
+  const Repository& repository = repositories[task.repository];
+  Unit& unit = const_cast<State*>(this)->units[task.unit];
+  for (const planner::Step need :
+       planner::needs(planner::Step::unpacked(task.step),
+                      campaigns.at(repository.campaign).question, unit.vendored)) {
+    if (place_of(unit, need.stage) != repository.holder) return need;
+  }
+  return std::nullopt;
+}
+
+Handle Machine::State::create_task(Handle repository_handle, Handle unit_handle, planner::Step step,
                                    Work work) {
+  const TaskKind kind = unit_handle == kNoHandle ? TaskKind::acquire : planner::kind_of(step.stage);
   const Repository& repository = repositories[repository_handle];
   const CampaignEntry& campaign = campaigns.at(repository.campaign);
   TaskSpec spec;
@@ -323,6 +345,7 @@ Handle Machine::State::create_task(Handle repository_handle, Handle unit_handle,
   task.repository = repository_handle;
   task.unit = unit_handle;
   task.kind = kind;
+  task.step = step.packed();
   const bool wait = must_wait(task);
   task.state = wait ? TaskState::blocked : TaskState::queued;
   if (unit_handle != kNoHandle && !wait) task.preferred = repository.holder;
@@ -333,6 +356,7 @@ Handle Machine::State::create_task(Handle repository_handle, Handle unit_handle,
   row.repository = repository.id;
   row.unit = spec.unit;
   row.kind = kind;
+  row.step = task.step;
   row.state = task.state;
   if (task.preferred != kNoHandle) row.preferred = fleet[task.preferred].id;
   row.priority = campaign.priority;
@@ -374,10 +398,8 @@ void Machine::State::place(Handle handle, const UnitInfo* info) {
     start_waiting(handle);
     return;
   }
-  const bool only_modules_miss =
-      repository.source_task == kNoHandle && repository.holder != kNoHandle;
-  if (!only_modules_miss) return;
-  // The workspace has moved: its module cache has to be filled again before this task can go on.
+  if (repository.source_task != kNoHandle || repository.holder == kNoHandle) return;
+  // The workspace has moved: what was made from it has to be made again before this task goes on.
   const Handle unit = task.unit;
   const Handle repository_handle = task.repository;
   if (info == nullptr) {
@@ -388,8 +410,10 @@ void Machine::State::place(Handle handle, const UnitInfo* info) {
   }
   units[unit].parked = handle;
   units[unit].task = kNoHandle;
-  create_task(repository_handle, unit, TaskKind::acquire,
-              AcquireModules{.commit = repository.commit, .unit = *info});
+  const planner::Step first = *missing(task);
+  create_task(repository_handle, unit, first,
+              planner::work_of(first, campaigns.at(repository.campaign).question, *info,
+                               repository.commit, units[unit].progress.get()));
 }
 
 void Machine::State::drop_task(Handle handle) {

@@ -45,6 +45,13 @@ Result<void> Machine::may_get(std::uint64_t session, const std::string& key, con
     const auto* acquire = std::get_if<AcquireSource>(&*attempt->work);
     const auto* bundle = acquire == nullptr ? nullptr : std::get_if<BundleSource>(&acquire->source);
     if (bundle != nullptr && bundle->artifact == artifact) return {};
+    if (const auto* mutate = std::get_if<Mutate>(&*attempt->work)) {
+      const auto* replace = std::get_if<Replace>(&mutate->change);
+      for (std::size_t i = 0; replace != nullptr && i < replace->modules.size(); ++i) {
+        const auto* candidate = std::get_if<BundleSource>(&replace->modules[i].with);
+        if (candidate != nullptr && candidate->artifact == artifact) return {};
+      }
+    }
   }
   return failure(Errc::refused_by_policy,
                  "artifact " + artifact.hex() + " is not named by task " + lease.task.text());

@@ -74,6 +74,7 @@ struct TaskRow {
   WorkerId worker;           ///< Of the live attempt.
   WallTime ready;            ///< When it became ready (queue wait is measured from here).
   WallTime not_before;       ///< Back-off after a failed attempt.
+  std::uint32_t step = 0;    ///< planner::Step of a unit's task, packed.
 };
 
 // ---- transitions -----------------------------------------------------------------------------
@@ -87,6 +88,15 @@ struct UnitCreated { UnitRow unit; };
 struct UnitFinished {
   UnitId id; Verdict verdict; Reason reason; Fault fault; std::string message; TaskId deciding_task;
   WallTime at;
+};
+/// What is known of an open unit of a campaign that compares; replaces what was there.
+struct UnitProgressed { UnitId id; CampaignId campaign; std::string body; };
+/// The comparison behind a verdict, for the API; ends the unit's progress.
+struct UnitCompared { UnitId id; CampaignId campaign; std::string body; };
+/// A problem that some runs of one side showed and others didn't: counted over all campaigns.
+struct FlakeSeen {
+  std::string repository; std::string module; std::string key; std::string signature;
+  std::uint32_t hits = 0; std::uint32_t runs = 0; CampaignId campaign; WallTime at;
 };
 struct TaskCreated { TaskRow task; std::string spec; };  ///< `spec`: JSON of TaskSpec::work and unit facts.
 struct TaskLeased { TaskId id; Token token; WorkerId worker; WallTime at; };
@@ -108,7 +118,7 @@ struct SequencesReserved { std::uint64_t ids = 0; std::uint64_t tokens = 0; };
 
 using Transition =
     std::variant<CampaignCreated, CampaignChanged, RepositoryCreated, RepositoryPinned,
-                 RepositoryHolder, UnitCreated, UnitFinished, TaskCreated, TaskLeased, TaskReturned,
+                 RepositoryHolder, UnitCreated, UnitFinished, UnitProgressed, UnitCompared, FlakeSeen, TaskCreated, TaskLeased, TaskReturned,
                  TaskFinished, TaskStateChanged, WorkerSeen, WorkerDrain, EventAppended,
                  SequencesReserved>;
 
@@ -119,6 +129,7 @@ struct Recovered {
   std::vector<CampaignRow> campaigns;        ///< Running and paused ones.
   std::vector<RepositoryRow> repositories;   ///< Of those campaigns.
   std::vector<UnitRow> units;                ///< Of those campaigns.
+  std::vector<UnitProgressed> progress;      ///< Of their open units, where there is any.
   std::vector<TaskRow> tasks;                ///< Of those campaigns: blocked, queued, leased.
   std::vector<WorkerId> draining;
   std::vector<WorkerSeen> workers;           ///< Every worker ever seen: binds its key to its id.

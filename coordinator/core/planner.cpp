@@ -36,7 +36,7 @@ std::optional<NextTask> stage_from(std::size_t from, const UnitInfo& unit,
   const auto recipe = validate_recipe();
   for (std::size_t i = from; i < recipe.size(); ++i) {
     if (!recipe[i].needed(unit)) continue;
-    return NextTask{recipe[i].stage, recipe[i].kind, recipe[i].work(unit, commit)};
+    return NextTask{{recipe[i].stage}, recipe[i].kind, recipe[i].work(unit, commit)};
   }
   return std::nullopt;
 }
@@ -56,18 +56,31 @@ std::span<const StageRule> validate_recipe() {
   return kValidate;
 }
 
-Stage stage_of(TaskKind kind) {
-  return kind == TaskKind::execute ? Stage::execute_before : Stage::modules;
+Step Step::unpacked(std::uint64_t number) {
+  const auto stage = static_cast<std::uint8_t>(number & 0xFFU);
+  if (stage > static_cast<std::uint8_t>(Stage::execute_after)) return {};
+  return {static_cast<Stage>(stage), static_cast<std::uint8_t>(number >> 8U & 0xFFU),
+          static_cast<std::uint16_t>(number >> 16U & 0xFFFFU)};
 }
 
-bool needs_modules(Stage stage, const UnitInfo& unit) {
-  return stage != Stage::modules && !unit.vendored;
+TaskKind kind_of(Stage stage) {
+  switch (stage) {
+    case Stage::modules:
+    case Stage::modules_after: return TaskKind::acquire;
+    case Stage::mutate: return TaskKind::mutate;
+    case Stage::execute_before:
+    case Stage::execute_after: return TaskKind::execute;
+  }
+  return TaskKind::acquire;
 }
 
 UnitPlan plan_unit(const UnitInfo& unit, const std::string& commit) {
   if (unit.outcome != Outcome::passing) {
-    return Judgement{verdict_of(unit.outcome), unit.reason, fault_for(unit.outcome, unit.reason),
-                     first_message(unit)};
+    return Judgement{verdict_of(unit.outcome),
+                     unit.reason,
+                     fault_for(unit.outcome, unit.reason),
+                     first_message(unit),
+                     {}};
   }
   return *stage_from(0, unit, commit);
 }
@@ -113,21 +126,29 @@ SourcePlan plan_source(const TaskResult& result) {
     plan.units.push_back({unit, plan_unit(unit, plan.commit)});
   }
   if (plan.units.empty()) {
-    plan.units.push_back(
-        whole_repository({Verdict::refused, Reason::no_go_mod, fault_of(Reason::no_go_mod),
-                          "the repository has no Go module"}));
+    plan.units.push_back(whole_repository({Verdict::refused,
+                                           Reason::no_go_mod,
+                                           fault_of(Reason::no_go_mod),
+                                           "the repository has no Go module",
+                                           {}}));
   }
   return plan;
 }
 
 Judgement judge(const TaskResult& result) {
-  return {verdict_of(result.outcome), result.reason, fault_for(result.outcome, result.reason),
-          result.message};
+  return {verdict_of(result.outcome),
+          result.reason,
+          fault_for(result.outcome, result.reason),
+          result.message,
+          {}};
 }
 
 Judgement judge_refused(const campaign::RefusedSource& source) {
-  return {verdict_of(class_of(source.reason)), source.reason, fault_of(source.reason),
-          source.message};
+  return {verdict_of(class_of(source.reason)),
+          source.reason,
+          fault_of(source.reason),
+          source.message,
+          {}};
 }
 
 PlannedUnit refused_repository(const campaign::RefusedSource& source) {
@@ -143,11 +164,11 @@ PlannedUnit refused_repository(const campaign::RefusedSource& source) {
 }
 
 Judgement judge_dead(Reason last_reason, std::string message) {
-  return {Verdict::inconclusive, last_reason, Fault::fleet, std::move(message)};
+  return {Verdict::inconclusive, last_reason, Fault::fleet, std::move(message), {}};
 }
 
 Judgement judge_cancelled(std::string message) {
-  return {Verdict::cancelled, Reason::none, Fault::none, std::move(message)};
+  return {Verdict::cancelled, Reason::none, Fault::none, std::move(message), {}};
 }
 
 Decision decide(const TaskResult& result, Spent spent, Budgets budgets) {
@@ -177,6 +198,7 @@ bool is_complete(const Work& work, const TaskResult& result) {
   if (std::holds_alternative<AcquireSource>(work) && passing) {
     return result.source && !result.source->commit.empty();
   }
+  if (std::holds_alternative<Mutate>(work) && passing) return result.change.has_value();
   if ((result.outcome == Outcome::inconclusive || result.outcome == Outcome::refused)) {
     return result.reason != Reason::none && class_of(result.reason) == result.outcome;
   }

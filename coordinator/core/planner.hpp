@@ -1,8 +1,7 @@
 /// What comes next for a repository, a unit and a task: pure functions over results.
 ///
-/// A recipe is a row of stages; each stage is one task of a unit. `validate` has two (modules,
-/// execute_before). A change adds mutate, modules_after and execute_after to the row; nothing that
-/// walks the row knows its length.
+/// Here: the plain validation, a row of two stages, and what all recipes share. Campaigns with two
+/// sides are in recipe.hpp.
 #pragma once
 
 #include "common/campaign/campaign.hpp"
@@ -18,7 +17,26 @@
 
 namespace cupel::coordinator::planner {
 
-enum class Stage : std::uint8_t { modules, execute_before };
+/// Numbers are in the store: only ever added.
+enum class Stage : std::uint8_t { modules, execute_before, mutate, modules_after, execute_after };
+
+/// What a task of a unit is for. One task of a unit is open at a time, and one more may wait for
+/// it.
+struct Step {
+  Stage stage = Stage::modules;
+  std::uint8_t repeat = 0;    ///< 0: the first run of its side.
+  std::uint16_t variant = 0;  ///< As Mutate::variant.
+
+  /// As the store keeps it.
+  [[nodiscard]] constexpr std::uint32_t packed() const {
+    return static_cast<std::uint32_t>(stage) | std::uint32_t{repeat} << 8U |
+           std::uint32_t{variant} << 16U;
+  }
+  /// An unknown stage (a newer version's) becomes the first one.
+  [[nodiscard]] static Step unpacked(std::uint64_t number);
+  friend constexpr bool operator==(const Step&, const Step&) = default;
+};
+[[nodiscard]] TaskKind kind_of(Stage stage);
 
 /// One entry of a recipe.
 struct StageRule {
@@ -30,8 +48,6 @@ struct StageRule {
 
 /// In order of execution; never empty; the last stage's result decides.
 [[nodiscard]] std::span<const StageRule> validate_recipe();
-/// The stage that a task of a unit belongs to, from what the store keeps of it.
-[[nodiscard]] Stage stage_of(TaskKind kind);
 
 /// The answer for a unit.
 struct Judgement {
@@ -39,9 +55,10 @@ struct Judgement {
   Reason reason = Reason::none;
   Fault fault = Fault::none;
   std::string message;
+  TaskId decider = {};  ///< Whose result shows it; 0 = the task that has just ended.
 };
 struct NextTask {
-  Stage stage = Stage::modules;
+  Step step;
   TaskKind kind = TaskKind::acquire;
   Work work;
 };
@@ -52,8 +69,6 @@ using UnitPlan = std::variant<NextTask, Judgement>;
 /// After the accepted result (Ending::completed) of a stage.
 [[nodiscard]] UnitPlan plan_after(Stage done, const UnitInfo& unit, const std::string& commit,
                                   const TaskResult& result);
-/// True when this stage needs what the modules stage left on the same worker.
-[[nodiscard]] bool needs_modules(Stage stage, const UnitInfo& unit);
 
 struct PlannedUnit {
   UnitInfo info;

@@ -46,6 +46,7 @@ struct Task {
   Handle previous = kNoHandle;
   std::uint16_t charged = 0;
   std::uint16_t interruptions = 0;
+  std::uint32_t step = 0;  ///< planner::Step, packed.
   TaskKind kind = TaskKind::acquire;
   TaskState state = TaskState::blocked;
   bool delayed = false;

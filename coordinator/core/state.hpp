@@ -5,6 +5,7 @@
 #include "coordinator/core/leases.hpp"
 #include "coordinator/core/machine.hpp"
 #include "coordinator/core/planner.hpp"
+#include "coordinator/core/recipe.hpp"
 #include "coordinator/core/scheduler.hpp"
 
 #include <nlohmann/json.hpp>
@@ -40,12 +41,15 @@ struct Repository {
 struct Unit {
   UnitId id;
   Handle repository = kNoHandle;
-  Handle next = kNoHandle;        ///< Of the same repository.
-  Handle task = kNoHandle;        ///< The stage under way.
-  Handle parked = kNoHandle;      ///< A later stage that waits until `task` is done again.
-  Handle modules_at = kNoHandle;  ///< Worker with its module cache.
-  std::uint64_t dir_hash = 0;     ///< Finds it again among the units of a second acquisition.
+  Handle next = kNoHandle;              ///< Of the same repository.
+  Handle task = kNoHandle;              ///< The stage under way.
+  Handle parked = kNoHandle;            ///< A later stage that waits until `task` is done again.
+  Handle modules_at = kNoHandle;        ///< Worker with its module cache.
+  Handle changed_at = kNoHandle;        ///< Worker with its after side's snapshot.
+  Handle modules_after_at = kNoHandle;  ///< Worker with the after side's module cache.
+  std::uint64_t dir_hash = 0;           ///< Finds it again among the units of a second acquisition.
   bool vendored = false;
+  std::unique_ptr<planner::Progress> progress;  ///< Of a campaign that compares, or of a sample.
 };
 
 struct CampaignEntry {
@@ -58,6 +62,8 @@ struct CampaignEntry {
   std::int32_t priority = 0;
   ValidationSettings settings;
   planner::Budgets budgets;
+  planner::Question question;
+  std::set<std::uint32_t> samples;  ///< Ordinals of the repositories of the A/A sample.
   TimePoint deadline;
   bool has_deadline = false;
   std::string text;  ///< The sources, one behind the other.
@@ -169,11 +175,14 @@ struct Machine::State {
                 const std::string& why);
   void end_attempt(TaskId task, bool still_runs);
   void bury(Handle task, Reason reason, const std::string& why);
-  Handle create_task(Handle repository, Handle unit, TaskKind kind, Work work);
+  Handle create_task(Handle repository, Handle unit, planner::Step step, Work work);
   void start_waiting(Handle task);
   /// Blocked, or queued at the holder; makes what it needs first when that is gone.
   void place(Handle task, const UnitInfo* info);
   [[nodiscard]] bool must_wait(const Task& task) const;
+  /// The first thing that a task needs and that isn't where its repository is.
+  [[nodiscard]] std::optional<planner::Step> missing(const Task& task) const;
+  [[nodiscard]] static Handle& place_of(Unit& unit, planner::Stage stage);
   void drop_task(Handle task);
   [[nodiscard]] Duration backoff(const Task& task, std::uint32_t attempt) const;
 
@@ -186,6 +195,12 @@ struct Machine::State {
   void add_unit(Handle repository, planner::PlannedUnit unit, TaskId decided_by);
   Handle create_unit(Handle repository, const UnitInfo& info);
   void begin_unit(Handle unit, planner::PlannedUnit planned, TaskId decided_by);
+  /// What comes after an accepted result of a unit's task.
+  planner::UnitPlan plan_on(Handle unit, planner::Step done, const UnitInfo& info,
+                            const TaskResult& result);
+  planner::UnitPlan plan_from_start(Handle unit, const UnitInfo& info);
+  void write_comparison(const Unit& unit, const planner::Judgement& judgement,
+                        const UnitInfo* info);
   void finish_unit(Handle unit, const planner::Judgement& judgement, const UnitInfo* info,
                    TaskId decided_by, double seconds);
   void set_holder(Handle repository, Handle worker);
@@ -239,7 +254,9 @@ struct Machine::State {
 }
 /// FNV-1a; names a unit's folder in eight bytes.
 [[nodiscard]] std::uint64_t hash_of(std::string_view text);
-/// Unit facts of a piece of work; nullptr for AcquireSource and NoOp.
+/// What a campaign asks of each unit, and the ordinals of its A/A sample.
+void take_question(CampaignEntry& entry, const campaign::Campaign& asked);
+/// Unit facts of a piece of work; nullptr for those that have none.
 [[nodiscard]] const UnitInfo* unit_of(const Work& work);
 
 }  // namespace cupel::coordinator

@@ -94,6 +94,7 @@ json unit_view(const UnitResult& result) {
           {"logs", member(record, "logs", json::array())},
           {"notes", member(evidence, "notes", json::array())},
           {"modules", member(kept_json(result.acquire), "modules", json())},
+          {"comparison", kept_json(result.comparison)},
           {"seconds", std::move(seconds)}};
 }
 

@@ -61,6 +61,21 @@ struct UnitResult {
   RepositoryRow repository;
   std::string result;      ///< JSON of the deciding task's TaskResult; empty while open.
   std::string acquire;     ///< JSON of the AcquireModules result, where there is one.
+  std::string comparison;  ///< JSON, see compare/record.hpp; empty for a plain validation.
+};
+
+/// A problem that comes and goes, counted over all campaigns.
+struct FlakeRow {
+  std::string repository;
+  std::string module;
+  std::string key;
+  std::string signature;
+  std::uint64_t hits = 0;      ///< Runs that showed it,
+  std::uint64_t runs = 0;      ///< of so many.
+  std::uint64_t times = 0;     ///< Units in which it was seen to come and go.
+  CampaignId campaign;         ///< The last.
+  WallTime first;
+  WallTime last;
 };
 
 struct TaskView {
@@ -91,6 +106,8 @@ class StoreReader {
   virtual Result<TaskView> task(TaskId id) = 0;
   virtual Result<std::vector<TaskView>> tasks_of(CampaignId campaign, UnitId unit) = 0;
   virtual Result<std::vector<RepositoryRow>> repositories(CampaignId id) = 0;
+  /// The newest first; `repository` empty = all. The page's token is the last one's `last.us`.
+  virtual Result<std::vector<FlakeRow>> flakes(const std::string& repository, Page page) = 0;
   virtual Result<std::vector<EventRow>> events_after(std::uint64_t seq, std::optional<CampaignId> campaign,
                                                      std::uint32_t limit) = 0;
   virtual Result<std::uint64_t> last_event() = 0;

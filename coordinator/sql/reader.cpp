@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <utility>
 
@@ -139,9 +140,9 @@ struct TaskColumns {
   static constexpr const char* kNames =
       "id, campaign, repository, unit, kind, state, preferred, priority, charged, interruptions, "
       "token, worker, "
-      "ready_us, not_before_us, leased_us";
+      "ready_us, not_before_us, leased_us, step";
   Number id = 0, campaign = 0, repository = 0, unit = 0, preferred = 0, priority = 0, charged = 0,
-         interruptions = 0, token = 0, worker = 0, ready = 0, not_before = 0, leased = 0;
+         interruptions = 0, token = 0, worker = 0, ready = 0, not_before = 0, leased = 0, step = 0;
   std::string kind, state;
 
   void bind(soci::statement& s) {
@@ -160,6 +161,7 @@ struct TaskColumns {
     s.exchange(into(ready));
     s.exchange(into(not_before));
     s.exchange(into(leased));
+    s.exchange(into(step));
   }
   [[nodiscard]] TaskRow row() const {
     return {.id = {from_sql(id)},
@@ -175,7 +177,8 @@ struct TaskColumns {
             .token = {from_sql(token)},
             .worker = {from_sql(worker)},
             .ready = {ready},
-            .not_before = {not_before}};
+            .not_before = {not_before},
+            .step = static_cast<std::uint32_t>(step)};
   }
 };
 
@@ -321,6 +324,16 @@ Result<Recovered> SqlReader::recover() {
                         "tasks WHERE campaign IN " + open +
                             " AND state IN ('blocked', 'queued', 'leased') ORDER BY id",
                         [&](const TaskColumns& c) { all.tasks.push_back(c.row()); });
+    Number unit = 0, campaign = 0;
+    std::string body;
+    soci::statement known =
+        (session.prepare << "SELECT unit, campaign, body FROM progress WHERE campaign IN " + open +
+                                " ORDER BY unit",
+         into(unit), into(campaign), into(body));
+    known.execute();
+    while (known.fetch()) {
+      all.progress.push_back({{from_sql(unit)}, {from_sql(campaign)}, body});
+    }
     Number id = 0, draining = 0, seen = 0;
     std::string name, key, host, version;
     soci::statement workers =
@@ -401,7 +414,7 @@ Result<std::vector<UnitResult>> SqlReader::results(CampaignId id, UnitId after, 
     const Number campaign = to_sql(id.value);
     const Number from = to_sql(after.value);
     const Number rows = std::min(limit, kRowsMax);
-    const auto keep = [&](const UnitColumns& c) { list.push_back({c.row(), {}, {}, {}}); };
+    const auto keep = [&](const UnitColumns& c) { list.push_back({c.row(), {}, {}, {}, {}}); };
     if (verdict) {
       const std::string word(name(*verdict));
       select<UnitColumns>(
@@ -423,6 +436,8 @@ Result<std::vector<UnitResult>> SqlReader::results(CampaignId id, UnitId after, 
           "SELECT r.body FROM tasks t JOIN results r ON r.task = t.id WHERE t.unit = :u AND "
           "t.unit <> 0 AND t.kind = 'acquire' ORDER BY t.id DESC LIMIT 1",
           to_sql(result.unit.id.value));
+      result.comparison = one_text(session, "SELECT body FROM comparisons WHERE unit = :id",
+                                   to_sql(result.unit.id.value));
     }
     return {};
   });
@@ -463,6 +478,54 @@ Result<std::vector<RepositoryRow>> SqlReader::repositories(CampaignId id) {
     select<RepositoryColumns>(
         session, "repositories WHERE campaign = :c ORDER BY id",
         [&](const RepositoryColumns& c) { list.push_back(c.row()); }, key);
+    return {};
+  });
+}
+
+Result<std::vector<FlakeRow>> SqlReader::flakes(const std::string& repository, Page page) {
+  using List = std::vector<FlakeRow>;
+  Number before = INT64_MAX;
+  if (!page.token.empty()) {
+    const auto [end, ec] =
+        std::from_chars(page.token.data(), page.token.data() + page.token.size(), before);
+    if (ec != std::errc() || end != page.token.data() + page.token.size()) {
+      return Error{.code = Errc::bad_value,
+                   .what = "the page token is not one of ours",
+                   .detail = {},
+                   .hint = {}};
+    }
+  }
+  return inside_->read<List>([&](soci::session& session, List& list) -> Result<void> {
+    const Number limit = std::min(page.limit, kRowsMax);
+    FlakeRow row;
+    Number hits = 0, runs = 0, times = 0, campaign = 0, first = 0, last = 0;
+    soci::statement statement(session);
+    if (!repository.empty()) statement.exchange(use(repository));
+    statement.exchange(use(before));
+    statement.exchange(use(limit));
+    for (std::string* text : {&row.repository, &row.module, &row.key, &row.signature}) {
+      statement.exchange(into(*text));
+    }
+    for (Number* number : {&hits, &runs, &times, &campaign, &first, &last}) {
+      statement.exchange(into(*number));
+    }
+    statement.alloc();
+    statement.prepare(
+        "SELECT repository, module, finding, signature, hits, runs, times, campaign, first_us, "
+        "last_us FROM flakes WHERE " +
+        std::string(repository.empty() ? "" : "repository = :r AND ") +
+        "last_us < :b ORDER BY last_us DESC, name LIMIT :l");
+    statement.define_and_bind();
+    statement.execute();
+    while (statement.fetch()) {
+      row.hits = from_sql(hits);
+      row.runs = from_sql(runs);
+      row.times = from_sql(times);
+      row.campaign = {from_sql(campaign)};
+      row.first = {first};
+      row.last = {last};
+      list.push_back(row);
+    }
     return {};
   });
 }

@@ -61,16 +61,35 @@ struct Statements::All {
                  << "UPDATE units SET verdict = :verdict, reason = :reason, fault = :fault, "
                     "message = :message, deciding_task = :task, finished_us = :at WHERE id = :id",
              use(text1), use(text2), use(text3), use(text4), use(task), use(at), use(id))),
+        put_progress((s.prepare << "INSERT INTO progress (unit, campaign, body) VALUES (:id, "
+                                   ":campaign, :body) ON CONFLICT (unit) DO UPDATE SET body = "
+                                   "excluded.body",
+                      use(id), use(campaign), use(text1))),
+        drop_progress((s.prepare << "DELETE FROM progress WHERE unit = :id", use(id))),
+        put_comparison(
+            (s.prepare << "INSERT INTO comparisons (unit, campaign, body) VALUES (:id, :campaign, "
+                          ":body) ON CONFLICT (unit) DO UPDATE SET body = excluded.body",
+             use(id), use(campaign), use(text1))),
+        see_flake(
+            (s.prepare
+                 << "INSERT INTO flakes (name, repository, module, finding, signature, hits, runs, "
+                    "times, campaign, first_us, last_us) VALUES (:name, :repository, :module, "
+                    ":finding, :signature, :hits, :runs, 1, :campaign, :at, :at2) ON CONFLICT "
+                    "(name) DO UPDATE SET hits = flakes.hits + excluded.hits, runs = flakes.runs + "
+                    "excluded.runs, times = flakes.times + 1, campaign = excluded.campaign, "
+                    "last_us = excluded.last_us",
+             use(text1), use(text2), use(text3), use(text4), use(text5), use(number1), use(number2),
+             use(campaign), use(at), use(at))),
         insert_task(
             (s.prepare
                  << "INSERT INTO tasks (id, campaign, repository, unit, kind, state, preferred, "
                     "priority, charged, interruptions, token, worker, ready_us, not_before_us, "
-                    "leased_us) VALUES (:id, :campaign, :repository, :unit, :kind, :state, "
+                    "leased_us, step) VALUES (:id, :campaign, :repository, :unit, :kind, :state, "
                     ":preferred, :priority, :charged, :interruptions, :token, :worker, :ready, "
-                    ":not_before, 0)",
+                    ":not_before, 0, :step)",
              use(id), use(campaign), use(repository), use(unit), use(text1), use(state),
              use(preferred), use(number1), use(charged), use(interruptions), use(token),
-             use(worker), use(at), use(not_before))),
+             use(worker), use(at), use(not_before), use(number2))),
         insert_spec((s.prepare << "INSERT INTO specs (task, spec) VALUES (:id, :spec)", use(id),
                      use(text1))),
         lease_task(
@@ -134,6 +153,9 @@ struct Statements::All {
   Result<void> operator()(const RepositoryHolder& t);
   Result<void> operator()(const UnitCreated& t);
   Result<void> operator()(const UnitFinished& t);
+  Result<void> operator()(const UnitProgressed& t);
+  Result<void> operator()(const UnitCompared& t);
+  Result<void> operator()(const FlakeSeen& t);
   Result<void> operator()(const TaskCreated& t);
   Result<void> operator()(const TaskLeased& t);
   Result<void> operator()(const TaskReturned& t);
@@ -151,13 +173,14 @@ struct Statements::All {
 
   Number id = 0, campaign = 0, repository = 0, unit = 0, task = 0, worker = 0, preferred = 0,
          token = 0;
-  Number number1 = 0, charged = 0, interruptions = 0, at = 0, not_before = 0;
+  Number number1 = 0, number2 = 0, charged = 0, interruptions = 0, at = 0, not_before = 0;
   std::string text1, text2, text3, text4, text5, state, how, spec;
 
   soci::statement insert_campaign, change_campaign, insert_repository, pin_repository,
-      hold_repository, insert_unit, finish_unit, insert_task, insert_spec, lease_task, read_spec,
-      end_attempt, count_interruptions, return_task, finish_task, insert_result, change_task,
-      see_worker, drain_worker, insert_event, reserve;
+      hold_repository, insert_unit, finish_unit, put_progress, drop_progress, put_comparison,
+      see_flake, insert_task, insert_spec, lease_task, read_spec, end_attempt, count_interruptions,
+      return_task, finish_task, insert_result, change_task, see_worker, drain_worker, insert_event,
+      reserve;
 };
 
 Result<void> Statements::All::one_row(soci::statement& statement, std::string_view what,
@@ -247,7 +270,39 @@ Result<void> Statements::All::operator()(const UnitFinished& t) {
   return one_row(finish_unit, "finish unit", t.id.value);
 }
 
+Result<void> Statements::All::operator()(const UnitProgressed& t) {
+  id = to_sql(t.id.value);
+  campaign = to_sql(t.campaign.value);
+  text1 = t.body;
+  put_progress.execute(true);
+  return {};
+}
+
+Result<void> Statements::All::operator()(const UnitCompared& t) {
+  id = to_sql(t.id.value);
+  campaign = to_sql(t.campaign.value);
+  text1 = t.body;
+  put_comparison.execute(true);
+  drop_progress.execute(true);
+  return {};
+}
+
+Result<void> Statements::All::operator()(const FlakeSeen& t) {
+  text1 = sha256(t.repository + '\0' + t.module + '\0' + t.key + '\0' + t.signature).hex();
+  text2 = t.repository;
+  text3 = t.module;
+  text4 = t.key;
+  text5 = t.signature;
+  number1 = t.hits;
+  number2 = t.runs;
+  campaign = to_sql(t.campaign.value);
+  at = t.at.us;
+  see_flake.execute(true);
+  return {};
+}
+
 Result<void> Statements::All::operator()(const TaskCreated& t) {
+  number2 = t.task.step;
   const TaskRow& row = t.task;
   id = to_sql(row.id.value);
   campaign = to_sql(row.campaign.value);

@@ -80,6 +80,7 @@ class SqlReader final : public StoreReader {
   Result<TaskView> task(TaskId id) override;
   Result<std::vector<TaskView>> tasks_of(CampaignId campaign, UnitId unit) override;
   Result<std::vector<RepositoryRow>> repositories(CampaignId id) override;
+  Result<std::vector<FlakeRow>> flakes(const std::string& repository, Page page) override;
   Result<std::vector<EventRow>> events_after(std::uint64_t seq, std::optional<CampaignId> campaign,
                                              std::uint32_t limit) override;
   Result<std::uint64_t> last_event() override;

@@ -207,6 +207,11 @@ void Simulation::submit_campaigns() {
     campaign.retries_infra = static_cast<std::uint16_t>(rng_.between(0, 6));
     campaign.retries_timeout = static_cast<std::uint16_t>(rng_.between(0, 2));
     if (!options_.calm && rng_.chance(100)) campaign.deadline_s = 60;
+    campaign.confirm = {2, 2};
+    if (rng_.chance(500)) {
+      campaign.change = Upgrade{.modules = {{"example.com/lib", "latest"}}, .deny = {}, .pins = {}};
+    }
+    if (rng_.chance(200)) campaign.aa = 2;
     const auto repositories = rng_.between(1, 7);
     for (std::int64_t r = 0; r < repositories; ++r) {
       campaign::RepositoryEntry entry;

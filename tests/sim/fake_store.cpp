@@ -91,13 +91,25 @@ void FakeStore::on(const UnitFinished& t) {
   row.finished = t.at;
 }
 
+void FakeStore::on(const UnitProgressed& t) {
+  check(!units_.at(t.id).verdict, "a judged unit made progress");
+  progress_[t.id] = t;
+}
+void FakeStore::on(const UnitCompared& t) {
+  check(compared_.insert(t.id).second, "a unit was compared twice");
+  progress_.erase(t.id);
+}
+void FakeStore::on(const FlakeSeen& t) {
+  check(t.hits > 0 && t.hits < t.runs, "a flake that never came or never went");
+}
+
 void FakeStore::on(const TaskCreated& t) {
   fresh_id(t.task.id.value);
   for (const auto& [id, other] : tasks_) {
     const bool open = other.row.state == TaskState::blocked ||
                       other.row.state == TaskState::queued || other.row.state == TaskState::leased;
     const bool same = other.row.repository == t.task.repository && other.row.unit == t.task.unit &&
-                      other.row.kind == t.task.kind;
+                      other.row.kind == t.task.kind && other.row.step == t.task.step;
     check(!open || !same, "a task was created twice");
   }
   TaskRecord record;
@@ -193,6 +205,9 @@ Recovered FakeStore::recover() const {
   }
   for (const auto& [id, row] : units_) {
     if (open.contains(row.campaign)) all.units.push_back(row);
+  }
+  for (const auto& [id, known] : progress_) {
+    if (open.contains(known.campaign)) all.progress.push_back(known);
   }
   for (const auto& [id, task] : tasks_) {
     const TaskState state = task.row.state;

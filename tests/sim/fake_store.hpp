@@ -50,6 +50,9 @@ class FakeStore {
   void on(const coordinator::RepositoryHolder& t);
   void on(const coordinator::UnitCreated& t);
   void on(const coordinator::UnitFinished& t);
+  void on(const coordinator::UnitProgressed& t);
+  void on(const coordinator::UnitCompared& t);
+  void on(const coordinator::FlakeSeen& t);
   void on(const coordinator::TaskCreated& t);
   void on(const coordinator::TaskLeased& t);
   void on(const coordinator::TaskReturned& t);
@@ -67,6 +70,8 @@ class FakeStore {
   std::map<RepositoryId, coordinator::RepositoryRow> repositories_;
   std::map<UnitId, coordinator::UnitRow> units_;
   std::map<TaskId, TaskRecord> tasks_;
+  std::map<UnitId, coordinator::UnitProgressed> progress_;
+  std::set<UnitId> compared_;
   std::map<WorkerId, coordinator::WorkerSeen> workers_;
   std::set<WorkerId> draining_;
   coordinator::SequencesReserved sequences_;

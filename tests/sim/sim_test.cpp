@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
 namespace cupel::sim {
 namespace {
@@ -45,6 +47,18 @@ TEST(Simulation, NothingIsInterruptedWhenNothingGoesWrong) {
     ASSERT_EQ(outcome.interruptions, 0U) << seed;
     ASSERT_EQ(outcome.dead, 0U) << seed;
     ASSERT_EQ(outcome.fenced, 0U) << seed;
+  }
+}
+
+TEST(Simulation, ChangesComeToEveryVerdictThatTheyMay) {
+  std::string verdicts;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    verdicts += simulate({.seed = seed, .calm = true}).verdicts;
+  }
+
+  for (const std::string_view word :
+       {"compatible", "regressed", "fixed", "broken_before", "flaky", "refused"}) {
+    EXPECT_NE(verdicts.find(" " + std::string(word) + "\n"), std::string::npos) << word;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "tests/sim/simulation.hpp"
 
+#include "common/core/json.hpp"
 #include "coordinator/core/state.hpp"
 
 #include <cstdio>
@@ -40,6 +41,42 @@ Truth Truth::of(const std::string& name) {
 cupel::Outcome truth_of_unit(const std::string& repository, const UnitInfo& unit) {
   return coordinator::hash_of(repository + unit.dir) % 3 == 0 ? cupel::Outcome::failing
                                                               : cupel::Outcome::passing;
+}
+
+cupel::Outcome truth_of_run(const std::string& repository, const UnitInfo& unit, Side side,
+                            std::uint16_t repeat) {
+  const std::uint64_t hash = coordinator::hash_of(repository + unit.dir);
+  const bool flickers = hash % 5 == 0;
+  const bool before = hash % 3 == 0;
+  const bool after = (hash >> 8U) % 3 == 0;
+  bool fails = side == Side::before ? before : after;
+  if (flickers) {
+    const std::string run =
+        repository + unit.dir + std::string(name(side)) + std::to_string(repeat);
+    fails = coordinator::hash_of(run) % 2 == 0;
+  }
+  return fails ? cupel::Outcome::failing : cupel::Outcome::passing;
+}
+
+Verdict truth_of_change(const std::string& repository, const UnitInfo& unit) {
+  constexpr std::uint16_t kRepeats = 2;  // as the campaigns here say
+  int failed_before = 0;
+  int failed_after = 0;
+  const auto fails = [&](Side side, std::uint16_t repeat) {
+    return truth_of_run(repository, unit, side, repeat) == cupel::Outcome::failing;
+  };
+  for (std::uint16_t i = 0; i <= kRepeats; ++i) {
+    if (fails(Side::before, i)) ++failed_before;
+    if (fails(Side::after, i)) ++failed_after;
+  }
+  const bool first_before = fails(Side::before, 0);
+  const bool first_after = fails(Side::after, 0);
+  if (!first_before && !first_after) return Verdict::compatible;
+  if (first_before && first_after) return Verdict::broken_before;
+  if (first_after) {
+    return failed_after == kRepeats + 1 && failed_before == 0 ? Verdict::regressed : Verdict::flaky;
+  }
+  return failed_before == kRepeats + 1 && failed_after == 0 ? Verdict::fixed : Verdict::flaky;
 }
 
 // ---- clock
@@ -192,10 +229,10 @@ void Simulation::next_fault() {
       if (rng_.chance(300)) {
         trace("workspaces of " + node.key + " wiped");
         node.workspaces.clear();
-        node.caches.clear();
-      } else {
-        node.caches.clear();
+        node.changed.clear();
       }
+      node.caches.clear();
+      node.after_caches.clear();
       break;
     case 10:
       if (machine_ != nullptr) {
@@ -321,6 +358,33 @@ Outcome Simulation::run() {
   return finish();
 }
 
+// What goes wrong around a unit may cost it its verdict, but never gives it another one.
+void Simulation::check_verdicts() {
+  for (const auto& [id, row] : store_.units()) {
+    const auto& campaign = store_.campaigns().at(row.campaign);
+    const campaign::Campaign* asked = nullptr;
+    for (const auto& submission : submissions_) {
+      if (submission.document == campaign.document) asked = &submission.campaign;
+    }
+    if (asked == nullptr || std::holds_alternative<NoChange>(asked->change)) continue;
+    if (!row.verdict || *row.verdict == Verdict::inconclusive ||
+        *row.verdict == Verdict::cancelled || *row.verdict == Verdict::refused) {
+      continue;
+    }
+    const auto info = unit_from_json(nlohmann::json::parse(row.info));
+    const std::string source = store_.repositories().at(row.repository).source;
+    const std::string url = nlohmann::json::parse(source)["url"].get<std::string>();
+    const Verdict right = truth_of_change(url, *info);
+    // A repeat that was spoiled is replaced by another one, which may flicker the other way.
+    const bool flickers = coordinator::hash_of(url + info->dir) % 5 == 0;
+    if (flickers && !options_.calm) continue;
+    if (*row.verdict != right) {
+      breaks("unit " + info->module_path + " is " + std::string(name(*row.verdict)) + ", not " +
+             std::string(name(right)));
+    }
+  }
+}
+
 // For people: what is still open, and why by the machine's own word.
 void Simulation::trace_open() {
   if (!options_.trace || broken_.empty()) return;
@@ -339,6 +403,7 @@ void Simulation::trace_open() {
 }
 
 Outcome Simulation::finish() {
+  check_verdicts();
   trace_open();
   outcome_.broken = broken_;
   for (const auto& [id, task] : store_.tasks()) {

@@ -59,6 +59,11 @@ struct Truth {
   [[nodiscard]] static Truth of(const std::string& name);
 };
 [[nodiscard]] cupel::Outcome truth_of_unit(const std::string& repository, const UnitInfo& unit);
+/// What one run of a side says, in a campaign with a change; some units flicker from run to run.
+[[nodiscard]] cupel::Outcome truth_of_run(const std::string& repository, const UnitInfo& unit,
+                                          Side side, std::uint16_t repeat);
+/// The verdict that a campaign with a change may give, whatever goes wrong (or inconclusive).
+[[nodiscard]] Verdict truth_of_change(const std::string& repository, const UnitInfo& unit);
 
 class Simulation {
  public:
@@ -92,6 +97,8 @@ class Simulation {
     std::map<Token, TaskResult> outbox;  ///< On its disk.
     std::set<RepositoryId> workspaces;
     std::set<UnitId> caches;
+    std::set<UnitId> changed;  ///< After sides.
+    std::set<UnitId> after_caches;
   };
   struct Entry {
     TimePoint at;
@@ -133,6 +140,8 @@ class Simulation {
   void start_attempt(std::size_t index, worker::StartAttempt& start);
   void finish_attempt(std::size_t index, Token token, std::uint64_t generation, bool cancelled);
   TaskResult work(WorkerNode& node, const Lease& lease);
+  void work_on_change(WorkerNode& node, const Lease& lease, TaskResult& result);
+  void check_verdicts();
   void arm(std::size_t index);
   void link(std::size_t index, bool up);
 

@@ -131,6 +131,21 @@ void Simulation::start_attempt(std::size_t index, worker::StartAttempt& start) {
   });
 }
 
+namespace {
+
+void add_finding(TaskResult& result) {
+  if (result.outcome != cupel::Outcome::failing) return;
+  Finding finding;
+  finding.kind = FindingKind::test_failure;
+  finding.package = "p";
+  finding.test = "TestA";
+  finding.key = "test|p|TestA";
+  finding.signature = "test||broken";
+  result.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
 TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
   const TaskSpec& spec = lease.spec;
   TaskResult result;
@@ -171,6 +186,14 @@ TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
     result.ending = Ending::lost_workspace;
     return result;
   }
+  const auto* execution = std::get_if<Execute>(&spec.work);
+  const auto* acquisition = std::get_if<AcquireModules>(&spec.work);
+  const bool after = (execution != nullptr && execution->side == Side::after) ||
+                     (acquisition != nullptr && acquisition->side == Side::after);
+  if (after || std::holds_alternative<Mutate>(spec.work)) {
+    work_on_change(node, lease, result);
+    return result;
+  }
   if (const auto* modules = std::get_if<AcquireModules>(&spec.work)) {
     if (modules->unit.vendored) breaks("modules were acquired for a vendored unit");
     node.caches.insert(spec.unit);
@@ -192,7 +215,57 @@ TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
     return result;
   }
   result.outcome = truth_of_unit(execute->commit.substr(10), execute->unit);
+  for (const auto& submission : submissions_) {
+    const auto campaign = store_.campaigns().find(spec.campaign);
+    if (campaign == store_.campaigns().end() || campaign->second.document != submission.document ||
+        std::holds_alternative<NoChange>(submission.campaign.change)) {
+      continue;
+    }
+    result.outcome =
+        truth_of_run(execute->commit.substr(10), execute->unit, Side::before, execute->repeat);
+  }
+  add_finding(result);
   return result;
+}
+
+// The after side: what it needs must have been made on this worker.
+void Simulation::work_on_change(WorkerNode& node, const Lease& lease, TaskResult& result) {
+  const TaskSpec& spec = lease.spec;
+  if (const auto* mutate = std::get_if<Mutate>(&spec.work)) {
+    if (!mutate->unit.vendored && !node.caches.contains(spec.unit)) {
+      result.ending = Ending::lost_workspace;
+      return;
+    }
+    node.changed.insert(spec.unit);
+    node.after_caches.erase(spec.unit);
+    result.change = ChangeFacts{};
+    result.change->tree = "after " + mutate->commit + mutate->unit.dir;
+    result.change->resolved = {{"example.com/lib", "v1.1.0"}};
+    result.change->patch_bytes = 1;
+    return;
+  }
+  if (!node.changed.contains(spec.unit)) {
+    result.ending = Ending::lost_workspace;
+    return;
+  }
+  if (std::holds_alternative<AcquireModules>(spec.work)) {
+    node.after_caches.insert(spec.unit);
+    result.modules = ModuleFacts{};
+    return;
+  }
+  const auto& execute = std::get<Execute>(spec.work);
+  if (!execute.unit.vendored && !node.after_caches.contains(spec.unit)) {
+    result.ending = Ending::lost_workspace;
+    return;
+  }
+  if (faulty() && rng_.chance(40)) {
+    result.outcome = cupel::Outcome::inconclusive;
+    result.reason = rng_.chance(500) ? Reason::timeout : Reason::resource_memory;
+    return;
+  }
+  result.outcome =
+      truth_of_run(execute.commit.substr(10), execute.unit, Side::after, execute.repeat);
+  add_finding(result);
 }
 
 void Simulation::finish_attempt(std::size_t index, Token token, std::uint64_t generation,

@@ -151,7 +151,7 @@ TEST(Recipe, EndsWithTheStageThatDecides) {
 
   ASSERT_FALSE(recipe.empty());
   EXPECT_EQ(recipe.back().kind, TaskKind::execute);
-  for (const StageRule& rule : recipe) EXPECT_EQ(stage_of(rule.kind), rule.stage);
+  for (const StageRule& rule : recipe) EXPECT_EQ(kind_of(rule.stage), rule.kind);
 }
 
 }  // namespace

@@ -28,6 +28,9 @@ class EventStore final : public StoreReader {
     summary.campaign.state = state;
     return summary;
   }
+  Result<std::vector<FlakeRow>> flakes(const std::string&, Page) override {
+    return std::vector<FlakeRow>{};
+  }
   Result<std::uint64_t> last_event() override { return events.size(); }
   Result<Recovered> recover() override { return none(); }
   Result<std::vector<CampaignSummary>> campaigns(Page, std::optional<CampaignState>) override {

@@ -1,0 +1,306 @@
+#include "coordinator/core/compare/conclude.hpp"
+
+#include <algorithm>
+
+namespace cupel::coordinator::compare {
+namespace {
+
+using What = Tally::What;
+
+/// The runs of a side that count, as problems.
+struct SideView {
+  std::vector<Problems> runs;
+  std::size_t asked = 0;         ///< Repeats, whether they count or not.
+  const Run* spoiled = nullptr;  ///< The last repeat that doesn't count.
+};
+
+SideView view_of(const Book& book, const std::vector<Run>& runs) {
+  SideView view;
+  view.asked = runs.size() - 1;
+  for (const Run& run : runs) {
+    std::vector<std::string> ignored;
+    if (is_conclusive(run) && why_incomparable(runs.front(), run, false, ignored).empty()) {
+      view.runs.push_back(problems_of(book, run));
+    } else {
+      view.spoiled = &run;
+    }
+  }
+  return view;
+}
+
+std::uint32_t package_hits(const Book& book, const Problems& run, const std::string& package) {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      run, [&](const auto& entry) { return book.marks[entry.second.mark].package == package; }));
+}
+
+/// How often the problem of `tally` is in a run.
+std::uint32_t count_in(const Book& book, const Problems& run, const Tally& tally) {
+  if (tally.package) return package_hits(book, run, book.marks[tally.mark].package);
+  const auto found = run.find(tally.identity);
+  return found == run.end() ? 0 : found->second.count;
+}
+
+class Judge {
+ public:
+  Judge(const Book& book, const Rules& rules) : book_(book), rules_(rules) {}
+
+  Conclusion judge() {
+    const Run& before = book_.before.front();
+    const Run& after = book_.after.front();
+    out_.decider = after.task;
+    if (!is_conclusive(before)) return unproven(before, "before the change");
+    if (!is_conclusive(after)) return unproven(after, "with the change");
+    if (const std::string why = why_incomparable(before, after, rules_.go_changes, out_.explained);
+        !why.empty()) {
+      return inconclusive(Reason::engine, Fault::fleet, "the sides can't be compared: " + why);
+    }
+    out_.first = difference_of(book_, before, after);
+    before_ = view_of(book_, book_.before);
+    after_ = view_of(book_, book_.after);
+    out_.before_runs = static_cast<std::uint32_t>(before_.runs.size());
+    out_.after_runs = static_cast<std::uint32_t>(after_.runs.size());
+    find_flakes(Side::before, before_);
+    find_flakes(Side::after, after_);
+    was_passing_ = before.outcome == Outcome::passing;
+    is_passing_ = after.outcome == Outcome::passing;
+    if (was_passing_ && is_passing_) return say(Verdict::compatible, Fault::none, "");
+    collect();
+    if (out_.tallies.empty() && was_passing_ != is_passing_) {
+      return inconclusive(Reason::unexplained_exit, Fault::unknown,
+                          "one side fails without a finding that says why");
+    }
+    if (out_.tallies.empty()) {
+      return say(Verdict::broken_before, Fault::repository,
+                 "fails in the same way with and without the change");
+    }
+    if (rules_.runs == 0) {
+      for (Tally& tally : out_.tallies) tally.fate = Fate::confirmed;
+      return verdict();
+    }
+    for (Tally& tally : out_.tallies) tally.fate = fate_of(tally);
+    if (any(Fate::open)) return ask();
+    return verdict();
+  }
+
+ private:
+  Conclusion say(Verdict verdict, Fault fault, std::string message) {
+    out_.verdict = verdict;
+    out_.fault = fault;
+    out_.message = std::move(message);
+    return std::move(out_);
+  }
+  Conclusion inconclusive(Reason reason, Fault fault, std::string message) {
+    out_.reason = reason;
+    return say(Verdict::inconclusive, fault, std::move(message));
+  }
+  Conclusion unproven(const Run& run, const std::string& when) {
+    out_.decider = run.task;
+    const Reason reason =
+        run.cut && run.reason == Reason::none ? Reason::output_truncated : run.reason;
+    const std::string text = run.message.empty() ? std::string(name(reason)) : run.message;
+    out_.reason = reason;
+    // A side that was refused or cancelled says so for the unit.
+    const Verdict verdict = run.outcome == Outcome::refused || run.outcome == Outcome::cancelled
+                                ? verdict_of(run.outcome)
+                                : Verdict::inconclusive;
+    return say(verdict, fault_of(reason), when + ": " + text);
+  }
+
+  void add(const std::vector<Item>& items, What what) {
+    for (const Item& item : items) out_.tallies.push_back({item.identity, item.mark, what});
+  }
+
+  void collect() {
+    add(out_.first.introduced, What::introduced);
+    add(out_.first.resolved, What::resolved);
+    add(out_.first.altered, What::altered);
+    // Where one side passes, a package that fails on the other each time is a difference, too, even
+    // if its findings are others each time.
+    if (was_passing_ == is_passing_) return;
+    const auto& items = was_passing_ ? out_.first.introduced : out_.first.resolved;
+    std::set<std::string> packages;
+    for (const Item& item : items) {
+      const std::string& package = book_.marks[item.mark].package;
+      if (package.empty() || !packages.insert(package).second) continue;
+      out_.tallies.push_back({"package|" + package + "|*", item.mark,
+                              was_passing_ ? What::introduced : What::resolved, Fate::open, true});
+    }
+  }
+
+  Fate fate_of(Tally& tally) const {
+    if (tally.what == What::altered) return fate_of_altered(tally);
+    const bool introduced = tally.what == What::introduced;
+    const SideView& with = introduced ? after_ : before_;
+    const SideView& without = introduced ? before_ : after_;
+    // More than the other side's first run had: two equal findings are one more than one.
+    const std::uint32_t base = count_in(book_, without.runs.front(), tally);
+    std::uint32_t hits = 0;
+    std::uint32_t misses = 0;
+    for (std::size_t i = 1; i < with.runs.size(); ++i) {
+      ++(count_in(book_, with.runs[i], tally) > base ? hits : misses);
+    }
+    std::uint32_t against = 0;
+    for (const Problems& run : without.runs) {
+      if (count_in(book_, run, tally) > base) ++against;
+    }
+    (introduced ? tally.after_hits : tally.before_hits) = hits + 1;
+    (introduced ? tally.before_hits : tally.after_hits) = against;
+    // A test that ran out of its time proves something only when it does so each time.
+    const bool always = tally.package || book_.marks[tally.mark].kind == FindingKind::test_timeout;
+    const std::uint32_t need = always ? rules_.runs : rules_.need;
+    if (against > 0 || misses > static_cast<std::uint32_t>(rules_.runs) - need)
+      return Fate::refuted;
+    const bool done = with.runs.size() > rules_.runs && without.runs.size() > rules_.runs;
+    return done ? Fate::confirmed : Fate::open;
+  }
+
+  /// The same problem with other words: only when no run of one side has words of the other.
+  Fate fate_of_altered(Tally& tally) const {
+    std::set<std::string> old_words;
+    std::set<std::string> new_words;
+    const auto gather = [&](const SideView& side, std::set<std::string>& words,
+                            std::uint32_t& hits) {
+      for (const Problems& run : side.runs) {
+        const auto found = run.find(tally.identity);
+        if (found == run.end()) continue;
+        ++hits;
+        words.insert(found->second.signatures.begin(), found->second.signatures.end());
+      }
+    };
+    gather(before_, old_words, tally.before_hits);
+    gather(after_, new_words, tally.after_hits);
+    const bool shared = std::ranges::any_of(
+        old_words, [&](const std::string& word) { return new_words.contains(word); });
+    const bool missing =
+        tally.before_hits < before_.runs.size() || tally.after_hits < after_.runs.size();
+    if (shared || missing) return Fate::refuted;
+    const bool done = before_.runs.size() > rules_.runs && after_.runs.size() > rules_.runs;
+    return done ? Fate::confirmed : Fate::open;
+  }
+
+  [[nodiscard]] bool any(Fate fate) const {
+    return std::ranges::any_of(out_.tallies,
+                               [fate](const Tally& tally) { return tally.fate == fate; });
+  }
+  [[nodiscard]] bool any_confirmed(What what) const {
+    return std::ranges::any_of(out_.tallies, [what](const Tally& tally) {
+      return tally.fate == Fate::confirmed && tally.what == what;
+    });
+  }
+
+  /// The side with fewer repeats, the after side first; nothing when a side has had its share.
+  Conclusion ask() {
+    const std::size_t share = 2U * rules_.runs;
+    const auto wants = [&](const SideView& side) { return side.runs.size() <= rules_.runs; };
+    for (const bool after_side :
+         {after_.runs.size() <= before_.runs.size(), after_.runs.size() > before_.runs.size()}) {
+      const SideView& side = after_side ? after_ : before_;
+      if (!wants(side)) continue;
+      if (side.asked < share) {
+        out_.repeat = after_side ? Side::after : Side::before;
+        return std::move(out_);
+      }
+      const Reason reason = side.spoiled == nullptr || side.spoiled->reason == Reason::none
+                                ? Reason::engine
+                                : side.spoiled->reason;
+      return inconclusive(
+          reason, fault_of(reason),
+          "the difference could not be confirmed: repeats ended " + std::string(name(reason)));
+    }
+    return inconclusive(Reason::engine, Fault::fleet, "the difference could not be confirmed");
+  }
+
+  [[nodiscard]] std::string counts() const {
+    const auto failed = [](const SideView& side) {
+      return std::ranges::count_if(side.runs, [](const Problems& run) { return !run.empty(); });
+    };
+    return "failed in " + std::to_string(failed(before_)) + " of " +
+           std::to_string(before_.runs.size()) + " runs before and " +
+           std::to_string(failed(after_)) + " of " + std::to_string(after_.runs.size()) +
+           " runs after";
+  }
+
+  [[nodiscard]] std::string first_message(What what) const {
+    for (const bool package : {false, true}) {
+      for (const Tally& tally : out_.tallies) {
+        if (tally.what != what || tally.fate != Fate::confirmed || tally.package != package)
+          continue;
+        const Mark& mark = book_.marks[tally.mark];
+        std::string where = mark.test.empty() ? mark.package : mark.package + " " + mark.test;
+        if (where.empty()) where = mark.file;
+        const std::string text = mark.message.substr(0, mark.message.find('\n'));
+        return std::string(name(mark.kind)) + " " + where + (text.empty() ? "" : ": " + text);
+      }
+    }
+    return counts();
+  }
+
+  /// The change's, unless every new finding is in another module than the unit's own.
+  [[nodiscard]] Fault fault_of_regression() const {
+    if (rules_.module.empty()) return Fault::change;
+    for (const Tally& tally : out_.tallies) {
+      if (tally.what != What::introduced || tally.fate != Fate::confirmed) continue;
+      const std::string& package = book_.marks[tally.mark].package;
+      if (package.empty() || package.starts_with(rules_.module)) return Fault::change;
+    }
+    return Fault::dependency;
+  }
+
+  Conclusion verdict() {
+    const bool worse = any_confirmed(What::introduced);
+    const bool better = any_confirmed(What::resolved);
+    if (was_passing_) {
+      if (worse)
+        return say(Verdict::regressed, fault_of_regression(), first_message(What::introduced));
+      return say(Verdict::flaky, Fault::repository, counts());
+    }
+    if (is_passing_) {
+      const bool clean =
+          std::ranges::all_of(after_.runs, [](const Problems& run) { return run.empty(); });
+      if (better && clean) return say(Verdict::fixed, Fault::none, first_message(What::resolved));
+      return say(Verdict::flaky, Fault::repository, counts());
+    }
+    if (worse || better || any_confirmed(What::altered)) {
+      const What what = worse ? What::introduced : better ? What::resolved : What::altered;
+      return say(Verdict::changed_failure, worse ? Fault::change : Fault::repository,
+                 first_message(what));
+    }
+    // What is left fails on both sides in every run, or it is noise.
+    if (!out_.first.unchanged.empty()) {
+      return say(Verdict::broken_before, Fault::repository,
+                 "fails in the same way with and without the change");
+    }
+    return say(Verdict::flaky, Fault::repository, counts());
+  }
+
+  void find_flakes(Side side, const SideView& view) {
+    if (view.runs.size() < 2) return;
+    std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> hits;
+    for (const Problems& run : view.runs) {
+      for (const auto& [name, problem] : run) {
+        auto& entry = hits[name];
+        if (entry.second++ == 0) entry.first = problem.mark;
+      }
+    }
+    const auto runs = static_cast<std::uint32_t>(view.runs.size());
+    for (const auto& [name, entry] : hits) {
+      if (entry.second < runs) out_.flakes.push_back({entry.first, side, entry.second, runs});
+    }
+  }
+
+  const Book& book_;
+  const Rules& rules_;
+  SideView before_;
+  SideView after_;
+  bool was_passing_ = false;
+  bool is_passing_ = false;
+  Conclusion out_;
+};
+
+}  // namespace
+
+Conclusion conclude(const Book& book, const Rules& rules) {
+  return Judge(book, rules).judge();
+}
+
+}  // namespace cupel::coordinator::compare

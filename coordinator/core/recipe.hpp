@@ -1,0 +1,82 @@
+/// The recipes of campaigns that compare two sides: a pure function from (what is asked, the unit,
+/// the results so far) to the next task or the verdict.
+///
+///   upgrade, replace, patch: modules, execute before, mutate, modules after, execute after
+///   go:                      modules, execute before, [mutate, modules after], execute after
+///
+/// A difference is repeated on both sides before it is believed (compare/conclude.hpp). What a task
+/// needs on its worker is needs(); the machine makes it again where it was lost.
+///
+/// Seam for work that a unit waits for but that isn't the unit's (a scanner that is built once): a
+/// task stays blocked while it is missing (Machine::State::must_wait), and is placed again when it
+/// is there.
+#pragma once
+
+#include "common/campaign/campaign.hpp"
+#include "coordinator/core/compare/conclude.hpp"
+#include "coordinator/core/planner.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cupel::coordinator::planner {
+
+/// What a campaign asks of each of its units.
+struct Question {
+  Change change;
+  campaign::Confirm confirm;
+  campaign::Baseline baseline = campaign::Baseline::automatic;
+
+  /// Two sides: results are kept until they can be compared.
+  [[nodiscard]] bool compares() const { return !std::holds_alternative<NoChange>(change); }
+  /// The after side is another tree than the before side.
+  [[nodiscard]] bool mutates() const;
+  /// The image setting of the after side where it is not the campaign's own; else empty.
+  [[nodiscard]] std::string image_after() const;
+};
+
+/// What is known of an open unit of a campaign that compares.
+struct Progress {
+  compare::Book book;
+  std::string before_tree;    ///< Of the snapshot that execute sees; empty = not known.
+  bool modules_done = false;  ///< At least once: a loss is the machine's to repair.
+  bool modules_after_done = false;
+  bool sample = false;               ///< Its unchanged side is run once more (A/A).
+  std::optional<Judgement> stopped;  ///< A stage ended the unit.
+};
+
+/// Text for the store, and back. Text that can't be read is a fresh progress: the unit starts over.
+[[nodiscard]] std::string progress_text(const Progress& progress);
+[[nodiscard]] Progress progress_from_text(const std::string& text);
+
+/// Folds an accepted result (Ending::completed) into what is known.
+void record(Progress& progress, Step step, const TaskResult& result);
+
+/// The next task or the verdict. For a plain validation too, where its unit is in the A/A sample.
+[[nodiscard]] UnitPlan plan_next(const Question& question, const UnitInfo& unit,
+                                 const std::string& commit, const Progress& progress);
+
+/// The work of a step, for the first time or again after a loss.
+[[nodiscard]] Work work_of(Step step, const Question& question, const UnitInfo& unit,
+                           const std::string& commit, const Progress* progress);
+
+/// What must have been done on the worker that a step runs on, in order.
+struct Needs {
+  std::array<Step, 3> steps;
+  std::size_t count = 0;
+
+  void add(Step step) { steps.at(count++) = step; }
+  [[nodiscard]] const Step* begin() const { return steps.data(); }
+  [[nodiscard]] const Step* end() const { return steps.data() + count; }
+};
+[[nodiscard]] Needs needs(Step step, const Question& question, bool vendored);
+
+/// The conclusion behind a verdict; nothing while a side is missing.
+[[nodiscard]] std::optional<compare::Conclusion> conclusion_of(const Question& question,
+                                                               const UnitInfo& unit,
+                                                               const Progress& progress);
+
+}  // namespace cupel::coordinator::planner
