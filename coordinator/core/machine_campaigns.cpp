@@ -326,7 +326,13 @@ void Machine::State::cancel_task(Handle handle) {
   write(TaskStateChanged{task.id, TaskState::cancelled, {}, now.wall});
   if (task.unit != kNoHandle) {
     Unit& unit = units[task.unit];
-    (unit.task == handle ? unit.task : unit.parked) = kNoHandle;
+    if (unit.task == handle) {
+      unit.task = kNoHandle;
+    } else {
+      Handle* link = &unit.parked;
+      while (*link != handle) link = &tasks[*link].waiter;
+      *link = task.waiter;
+    }
   }
   drop_task(handle);
 }

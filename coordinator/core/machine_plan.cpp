@@ -205,9 +205,8 @@ void Machine::State::write_comparison(const Unit& unit, const planner::Judgement
 
 void Machine::State::finish_unit(Handle handle, const planner::Judgement& judgement,
                                  const UnitInfo* info, TaskId decided_by, double seconds) {
-  for (const Handle task : {units[handle].task, units[handle].parked}) {
-    if (task != kNoHandle) cancel_task(task);
-  }
+  while (units[handle].parked != kNoHandle) cancel_task(units[handle].parked);
+  if (units[handle].task != kNoHandle) cancel_task(units[handle].task);
   const Unit& unit = units[handle];
   const Handle repository_handle = unit.repository;
   Repository& repository = repositories[repository_handle];

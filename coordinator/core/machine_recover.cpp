@@ -172,18 +172,24 @@ void Machine::State::recover_task(const TaskRow& row,
   } else {
     Unit& record = units[task.unit];
     const planner::Step step = planner::Step::unpacked(row.step);
-    if (record.task == kNoHandle) {
+    // What waits is of a later stage than what it waits for.
+    Handle* link = &record.task;
+    if (*link != kNoHandle && planner::Step::unpacked(tasks[*link].step).stage > step.stage) {
+      park(unit->second, std::exchange(record.task, handle));
+    } else if (*link == kNoHandle) {
       record.task = handle;
-    } else if (step.stage > planner::Step::unpacked(tasks[record.task].step).stage) {
-      record.parked = handle;  // it waits for what an earlier stage makes again
     } else {
-      record.parked = std::exchange(record.task, handle);
+      link = &record.parked;
+      while (*link != kNoHandle && planner::Step::unpacked(tasks[*link].step).stage < step.stage) {
+        link = &tasks[*link].waiter;
+      }
+      tasks[handle].waiter = std::exchange(*link, handle);
     }
     // It got its place at the holder only once everything that it needs was there.
     if (row.state != TaskState::blocked) {
       for (const planner::Step need :
            planner::needs(step, campaign_of(repository).question, record.vendored)) {
-        place_of(record, need.stage) = repository.holder;
+        put_place(record, need.stage, repository.holder);
       }
     }
   }

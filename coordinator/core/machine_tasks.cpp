@@ -143,9 +143,7 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
   finish_task(handle, token, std::move(result), dead);
   units[unit].task = kNoHandle;
   drop_task(handle);
-  if (step.stage != planner::Stage::execute_before && step.stage != planner::Stage::execute_after) {
-    place_of(units[unit], step.stage) = worker;
-  }
+  put_place(units[unit], step.stage, worker);
   if (const auto* judgement = std::get_if<planner::Judgement>(&plan)) {
     finish_unit(unit, *judgement, &info, id, seconds);
     return;
@@ -156,7 +154,9 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
   }
   auto& next = std::get<planner::NextTask>(plan);
   if (units[unit].parked != kNoHandle) {
-    units[unit].task = std::exchange(units[unit].parked, kNoHandle);
+    const Handle waiting = units[unit].parked;
+    units[unit].parked = std::exchange(tasks[waiting].waiter, kNoHandle);
+    units[unit].task = waiting;
     place(units[unit].task, &info);
   } else {
     create_task(repository, unit, next.step, std::move(next.work));
@@ -306,17 +306,28 @@ bool Machine::State::must_wait(const Task& task) const {
   return missing(task).has_value();
 }
 
-Handle& Machine::State::place_of(Unit& unit, planner::Stage stage) {
+Handle Machine::State::place_of(const Unit& unit, planner::Stage stage) {
   switch (stage) {
+    case planner::Stage::modules: return unit.modules_at;
     case planner::Stage::mutate: return unit.changed_at;
     case planner::Stage::modules_after: return unit.modules_after_at;
-    default: return unit.modules_at;
+    default: return kNoHandle;
   }
+}
+
+void Machine::State::put_place(Unit& unit, planner::Stage stage, Handle worker) {
+  if (stage == planner::Stage::modules) unit.modules_at = worker;
+  if (stage == planner::Stage::mutate) unit.changed_at = worker;
+  if (stage == planner::Stage::modules_after) unit.modules_after_at = worker;
+}
+
+void Machine::State::park(Handle unit, Handle task) {
+  tasks[task].waiter = std::exchange(units[unit].parked, task);
 }
 
 std::optional<planner::Step> Machine::State::missing(const Task& task) const {
   const Repository& repository = repositories[task.repository];
-  Unit& unit = const_cast<State*>(this)->units[task.unit];
+  const Unit& unit = units[task.unit];
   for (const planner::Step need :
        planner::needs(planner::Step::unpacked(task.step),
                       campaigns.at(repository.campaign).question, unit.vendored)) {
@@ -408,8 +419,8 @@ void Machine::State::place(Handle handle, const UnitInfo* info) {
     finish_unit(unit, judgement, nullptr, task.id, 0);
     return;
   }
-  units[unit].parked = handle;
   units[unit].task = kNoHandle;
+  park(unit, handle);
   const planner::Step first = *missing(task);
   create_task(repository_handle, unit, first,
               planner::work_of(first, campaigns.at(repository.campaign).question, *info,

@@ -46,7 +46,8 @@ struct Task {
   Handle previous = kNoHandle;
   std::uint16_t charged = 0;
   std::uint16_t interruptions = 0;
-  std::uint32_t step = 0;  ///< planner::Step, packed.
+  std::uint32_t step = 0;     ///< planner::Step, packed.
+  Handle waiter = kNoHandle;  ///< Below this one among the tasks of its unit that wait.
   TaskKind kind = TaskKind::acquire;
   TaskState state = TaskState::blocked;
   bool delayed = false;

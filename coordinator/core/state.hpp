@@ -41,9 +41,10 @@ struct Repository {
 struct Unit {
   UnitId id;
   Handle repository = kNoHandle;
-  Handle next = kNoHandle;              ///< Of the same repository.
-  Handle task = kNoHandle;              ///< The stage under way.
-  Handle parked = kNoHandle;            ///< A later stage that waits until `task` is done again.
+  Handle next = kNoHandle;  ///< Of the same repository.
+  Handle task = kNoHandle;  ///< The stage under way.
+  /// A later stage that waits until `task` is done again; others may wait for it (Task::waiter).
+  Handle parked = kNoHandle;
   Handle modules_at = kNoHandle;        ///< Worker with its module cache.
   Handle changed_at = kNoHandle;        ///< Worker with its after side's snapshot.
   Handle modules_after_at = kNoHandle;  ///< Worker with the after side's module cache.
@@ -182,7 +183,10 @@ struct Machine::State {
   [[nodiscard]] bool must_wait(const Task& task) const;
   /// The first thing that a task needs and that isn't where its repository is.
   [[nodiscard]] std::optional<planner::Step> missing(const Task& task) const;
-  [[nodiscard]] static Handle& place_of(Unit& unit, planner::Stage stage);
+  /// Where what a stage makes is; kNoHandle for the stages that make nothing.
+  [[nodiscard]] static Handle place_of(const Unit& unit, planner::Stage stage);
+  static void put_place(Unit& unit, planner::Stage stage, Handle worker);
+  void park(Handle unit, Handle task);
   void drop_task(Handle task);
   [[nodiscard]] Duration backoff(const Task& task, std::uint32_t attempt) const;
 
