@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-KINDS_NOW = ("validate", "acquire")
+KINDS_NOW = ("validate", "acquire", "upgrade")
 # Remarks that a result may carry beyond what a case lists.
 FREE_KINDS = {"test_failure_derived", "build_failure_dependent", "note", "environment"}
 # A repository with several modules has the worst outcome of its units.
@@ -83,8 +83,16 @@ def size_text(value):
     return re.sub(r"^(\d+)([kmg])$", lambda m: m[1] + {"k": "KiB", "m": "MiB", "g": "GiB"}[m[2]], value)
 
 
-def campaign_of(settings, name, paths):
-    """The campaign file (JSON is YAML) for cases with these settings."""
+def change_of(target):
+    """The change of a case: "module@version", or nothing."""
+    if not target:
+        return {"none": {}}
+    module, _, version = target.rpartition("@")
+    return {"upgrade": {"modules": [{"module": module, "version": version}]}}
+
+
+def campaign_of(settings, name, paths, target=None):
+    """The campaign file (JSON is YAML) for cases with these settings and this upgrade."""
     test = {}
     for key in ("timeout", "count", "race", "shuffle"):
         if key in settings.get("test", {}):
@@ -106,7 +114,7 @@ def campaign_of(settings, name, paths):
     campaign = {
         "apiVersion": "cupel/v1", "kind": "Campaign", "name": name,
         "repositories": [{"path": str(path), **({"ref": ref} if (ref := tested_ref(path)) else {})} for path in paths],
-        "change": {"none": {}},
+        "change": change_of(target),
         "sandbox": sandbox,
         # A case says what one run gives.
         "strategy": {"retries": {"timeout": 0}},
@@ -117,14 +125,24 @@ def campaign_of(settings, name, paths):
     return campaign
 
 
+# A case of kind upgrade names the state of its after side; a verdict says how it differs from before.
+SIDE_AFTER = {
+    "compatible": "passing", "fixed": "passing", "not_affected": "passing",
+    "regressed": "failing", "broken_before": "failing", "changed_failure": "failing",
+}
+
+
 def outcome_of(units):
     """Outcome and reason of a repository: "class" or "class:reason"."""
     best = None
     for unit in units:
-        rank = WORST_FIRST.index(unit["verdict"]) if unit["verdict"] in WORST_FIRST else -1
+        verdict = SIDE_AFTER.get(unit["verdict"], unit["verdict"])
+        rank = WORST_FIRST.index(verdict) if verdict in WORST_FIRST else -1
         if best is None or rank < best[0]:
             reason = unit.get("reason") or "none"
-            best = (rank, unit["verdict"] + ("" if reason == "none" else ":" + reason))
+            if verdict in ("passing", "failing"):
+                reason = "none"
+            best = (rank, verdict + ("" if reason == "none" else ":" + reason))
     return best[1] if best else "nothing"
 
 
@@ -189,13 +207,13 @@ def compare(expect, units):
     return differences
 
 
-def run_campaign(options, scratch, name, settings, cases):
+def run_campaign(options, scratch, name, settings, target, cases):
     """Results by path. The worker is told where the fixture proxy is by its own settings."""
     paths = {}
     for case in cases:
         paths[case.prepare(scratch / "repositories")] = case
     campaign = scratch / f"{name}.yaml"
-    campaign.write_text(json.dumps(campaign_of(settings, name, sorted(paths)), indent=1))
+    campaign.write_text(json.dumps(campaign_of(settings, name, sorted(paths), target), indent=1))
     reports = scratch / f"{name}-report"
     environment = dict(os.environ)
     environment.update({
@@ -285,16 +303,17 @@ def main():
         print(f"skip  {case.id}: {why}")
     groups = {}
     for case in cases:
-        groups.setdefault(json.dumps(case.expect.get("settings", {}), sort_keys=True), []).append(case)
+        target = case.expect.get("upgrade_target", "") if case.expect["kind"] == "upgrade" else ""
+        groups.setdefault((json.dumps(case.expect.get("settings", {}), sort_keys=True), target), []).append(case)
 
     scratch = Path(tempfile.mkdtemp(prefix="cupel-cases-"))
     started = time.monotonic()
     failed = passed = 0
     try:
-        for index, (settings, members) in enumerate(sorted(groups.items(), key=lambda g: -len(g[1]))):
+        for index, ((settings, target), members) in enumerate(sorted(groups.items(), key=lambda g: -len(g[1]))):
             name = f"cases-{index}"
             try:
-                paths, report = run_campaign(options, scratch, name, json.loads(settings), members)
+                paths, report = run_campaign(options, scratch, name, json.loads(settings), target, members)
                 units = units_by_case(paths, report)
             except (RuntimeError, subprocess.TimeoutExpired, OSError, KeyError, ValueError) as error:
                 failed += len(members)

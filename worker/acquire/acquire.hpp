@@ -2,6 +2,7 @@
 /// Coroutines of the run loop; blocking work goes to the file pool.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +73,17 @@ struct SourceAcquired {
 /// Fetches, admits, writes and verifies the snapshot, finds the units, and records it.
 /// `bundle`: host path of the downloaded pack for a BundleSource, else empty.
 [[nodiscard]] boost::asio::awaitable<std::variant<SourceAcquired, AcquireStopped>> acquire_source(
+    AcquireContext context, AcquireSource work, std::string bundle, std::shared_ptr<CancelToken> cancel);
+
+/// A tree that was fetched beside the repository, as a snapshot that nobody recorded: the caller
+/// discards it.
+struct CandidateFetched {
+  std::string snapshot;
+  std::string commit;                         ///< The pin.
+  std::map<std::string, std::string> go_mods; ///< Path to content of every go.mod.
+};
+/// Like acquire_source, without units and without a record.
+[[nodiscard]] boost::asio::awaitable<std::variant<CandidateFetched, AcquireStopped>> fetch_candidate(
     AcquireContext context, AcquireSource work, std::string bundle, std::shared_ptr<CancelToken> cancel);
 
 struct ModulesAcquired {

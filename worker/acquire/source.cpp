@@ -170,6 +170,23 @@ asio::awaitable<WrittenOrStopped> write_source(AcquireContext context, AcquireSo
 
 }  // namespace
 
+asio::awaitable<std::variant<CandidateFetched, AcquireStopped>> fetch_candidate(
+    AcquireContext context, AcquireSource work, std::string bundle,
+    std::shared_ptr<CancelToken> cancel) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  auto written = co_await write_source(std::move(context), std::move(work), std::move(bundle),
+                                       std::move(cancel));
+  if (auto* stopped = std::get_if<AcquireStopped>(&written)) co_return std::move(*stopped);
+  auto& ready = std::get<Written>(written);
+  CandidateFetched fetched;
+  fetched.snapshot = ready.snapshot.dir.string();
+  fetched.commit = std::move(ready.commit);
+  for (auto& [path, content] : ready.snapshot.view.manifests) {
+    if (path == "go.mod" || path.ends_with("/go.mod")) fetched.go_mods.emplace(path, content);
+  }
+  co_return fetched;
+}
+
 asio::awaitable<std::variant<SourceAcquired, AcquireStopped>> acquire_source(
     AcquireContext context, AcquireSource work, std::string bundle,
     std::shared_ptr<CancelToken> cancel) {

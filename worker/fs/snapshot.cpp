@@ -93,6 +93,24 @@ Result<std::string> verify(const Snapshot& snapshot) {
   return digest.finish();
 }
 
+/// Every file of `from` below `prefix`, but for those that are edited.
+Result<void> share_tree(SnapshotWriter& writer, const std::filesystem::path& from,
+                        const std::string& prefix, const TreeEdits& edits) {
+  return scan_tree(from, [&](const std::string& path, const SeenFile& file) -> Result<void> {
+    if (edits.contains(path)) return {};
+    const std::string to = prefix + path;
+    if (file.mode == gitfmt::kModeLink) return writer.add_link(to, file.content);
+    return writer.share_file(from / path, to, file.mode == gitfmt::kModeExecutable);
+  });
+}
+
+Result<DerivedSnapshot> finish_derived(SnapshotWriter& writer) {
+  auto digest = tree_digest(writer.dir());
+  if (!digest) return digest.error();
+  if (auto finished = writer.finish(); !finished) return finished.error();
+  return DerivedSnapshot{writer.dir(), *std::move(digest)};
+}
+
 void note_escaping_links(Snapshot& snapshot) {
   for (const auto& [path, target] : snapshot.view.links) {
     if (link_escapes(path, target, snapshot.view.links)) {
@@ -142,27 +160,30 @@ Result<DerivedSnapshot> derive_snapshot(const std::filesystem::path& base,
   return derive_snapshot(base, edits, parent);
 }
 
+Result<DerivedSnapshot> graft_snapshots(const std::filesystem::path& base,
+                                        const std::map<std::string, std::filesystem::path>& grafts,
+                                        const std::filesystem::path& parent) {
+  auto writer = SnapshotWriter::create(parent);
+  if (!writer) return writer.error();
+  if (auto shared = share_tree(*writer, base, {}, {}); !shared) return shared.error();
+  for (const auto& [path, dir] : grafts) {
+    if (auto shared = share_tree(*writer, dir, path + '/', {}); !shared) return shared.error();
+  }
+  return finish_derived(*writer);
+}
+
 Result<DerivedSnapshot> derive_snapshot(const std::filesystem::path& base, const TreeEdits& edits,
                                         const std::filesystem::path& parent) {
   auto writer = SnapshotWriter::create(parent);
   if (!writer) return writer.error();
-  const auto shared =
-      scan_tree(base, [&](const std::string& path, const SeenFile& file) -> Result<void> {
-        if (edits.contains(path)) return {};
-        if (file.mode == gitfmt::kModeLink) return writer->add_link(path, file.content);
-        return writer->share_file(base / path, path, file.mode == gitfmt::kModeExecutable);
-      });
-  if (!shared) return shared.error();
+  if (auto shared = share_tree(*writer, base, {}, edits); !shared) return shared.error();
   for (const auto& [path, edit] : edits) {
     if (!edit.content) continue;
     if (auto written = writer->add_file(path, edit.executable, *edit.content); !written) {
       return written.error();
     }
   }
-  auto digest = tree_digest(writer->dir());
-  if (!digest) return digest.error();
-  if (auto finished = writer->finish(); !finished) return finished.error();
-  return DerivedSnapshot{writer->dir(), *std::move(digest)};
+  return finish_derived(*writer);
 }
 
 Result<std::string> tree_digest(const std::filesystem::path& dir) {

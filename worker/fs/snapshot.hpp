@@ -73,6 +73,11 @@ using TreeEdits = std::map<std::string, FileEdit>;  ///< By path below the root.
                                                       const TreeEdits& edits,
                                                       const std::filesystem::path& parent);
 
+/// A second snapshot that also holds other snapshots, each below its path (which nothing occupies).
+[[nodiscard]] Result<DerivedSnapshot> graft_snapshots(
+    const std::filesystem::path& base, const std::map<std::string, std::filesystem::path>& grafts,
+    const std::filesystem::path& parent);
+
 /// The digest of what lies there now. Follows no link; errors for anything but files, folders,
 /// links.
 [[nodiscard]] Result<std::string> tree_digest(const std::filesystem::path& dir);

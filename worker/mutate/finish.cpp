@@ -19,7 +19,7 @@ constexpr std::size_t kFindingsMax = 200;
 Result<void> collect_edits(Job& job) {
   if (std::holds_alternative<ApplyPatch>(job.work.change)) return {};
   if (job.in_tree) {
-    auto edits = tree_edits(job.source.snapshot, job.mounts.staging);
+    auto edits = tree_edits(job.base, job.mounts.staging);
     if (!edits) return edits.error();
     job.edits.merge(*edits);
     return {};
@@ -80,7 +80,7 @@ Mutated answer_of(Job& job, change::Assessment& assessed) {
   ChangeFacts& facts = mutated.facts;
   facts.tree = tree_before(job);
   facts.not_affected = assessed.not_affected;
-  facts.resolved = job.applied.targets;
+  facts.resolved = job.pinned.empty() ? job.applied.targets : job.pinned;
   facts.moved = std::move(assessed.moved);
   facts.candidates = std::move(job.candidates);
   facts.go_before = assessed.go_before;
@@ -144,16 +144,16 @@ std::variant<Mutated, AcquireStopped> finish(Job& job, NotAffected none, bool& r
     assessed.gates.clear();
     return answer_of(job, assessed);
   }
-  auto diff = diff_of(job);
+  auto diff = job.patchable ? diff_of(job) : Result<std::string>(std::string());
   if (!diff && diff.error().code != Errc::bad_value && diff.error().code != Errc::too_large) {
     return stopped_by(diff.error());
   }
   Mutated mutated = answer_of(job, assessed);
-  if (diff) {
+  if (diff && !diff->empty()) {
     mutated.patch = *std::move(diff);
     mutated.facts.patch = sha256(mutated.patch);
     mutated.facts.patch_bytes = mutated.patch.size();
-  } else {
+  } else if (!diff) {
     mutated.facts.gates.push_back({Gate::scope_exceeded, "no patch: " + diff.error().what});
   }
   Promotion promotion;
@@ -161,8 +161,8 @@ std::variant<Mutated, AcquireStopped> finish(Job& job, NotAffected none, bool& r
   promotion.commit = job.work.commit;
   promotion.unit = job.context.unit;
   promotion.slot = slot_of(Side::after, job.work.variant);
-  promotion.base = job.source.snapshot;
-  promotion.base_tree = job.source.facts.tree;
+  promotion.base = job.base;
+  promotion.base_tree = job.base_tree;
   promotion.edits = std::move(job.edits);
   promotion.workspace.modcache = job.mounts.modcache;
   promotion.workspace.unit = mutated.unit;

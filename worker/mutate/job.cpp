@@ -86,6 +86,19 @@ Result<void> write_staged(const Job& job, const Staged& staged) {
   return replace_file(*dir, staged_name(job, job.manifests.sum_path, "go.sum"), staged.sum);
 }
 
+asio::awaitable<Stopped> edit_go_mod(JobPtr job,
+                                     std::function<std::string(const std::string&)> edit) {
+  asio::thread_pool& files = job->context.files;
+  auto work = [job, edit]() -> Stopped {
+    auto staged = read_staged(*job);
+    if (!staged) return stopped_by(staged.error());
+    staged->mod = edit(staged->mod);
+    if (auto written = write_staged(*job, *staged); !written) return stopped_by(written.error());
+    return std::nullopt;
+  };
+  co_return co_await offload(files, std::move(work));
+}
+
 asio::awaitable<Stopped> list_modules(JobPtr job, change::BuildList* list,
                                       std::shared_ptr<CancelToken> cancel) {
   auto ran = co_await go(job, {"list", "-m"}, {"-json", "all"}, std::move(cancel));

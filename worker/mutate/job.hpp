@@ -7,10 +7,12 @@
 #include "worker/fs/snapshot.hpp"
 #include "worker/mutate/mutate.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,15 +21,23 @@ namespace cupel::worker::mutation {
 using Stopped = std::optional<AcquireStopped>;
 
 struct Job {
+  Job(AcquireContext where, Mutate what) : context(std::move(where)), work(std::move(what)) {}
+
   AcquireContext context;
   Mutate work;
   std::vector<std::string> bundles;
   SourceWorkspace source;
+  /// What the runs see and the edits are made against: the commit's snapshot, or one that holds
+  /// candidates of libraries as well (then it is this job's own).
+  std::string base;
+  std::string base_tree;
   AcquireMounts mounts;
   Manifests manifests;   ///< Of the unit as committed; `mod_path` is its go.mod, never a go.work.
   bool in_tree = false;  ///< The whole tree is staged: a vendored unit or a member of a workspace.
   AcquireLog log;
   change::Applied applied;
+  std::vector<ModuleTarget> pinned;  ///< Candidates with their commits, for a repetition.
+  bool patchable = true;             ///< False: the after side holds what no patch should bring.
   std::vector<Candidate> candidates;
   std::vector<Finding> notes;
   TreeEdits edits;  ///< What the change makes of the snapshot.
@@ -63,6 +73,16 @@ struct Targets {
 /// the job. Needs the build list of the before side.
 [[nodiscard]] boost::asio::awaitable<std::variant<Targets, AcquireStopped>> find_targets(
     JobPtr job, Upgrade rules, std::shared_ptr<CancelToken> cancel);
+
+/// Kind replace: puts the candidates in place. Fills targets, base, notes; edits the staged go.mod.
+/// `none` is set when the unit has none of the modules.
+[[nodiscard]] boost::asio::awaitable<Stopped> place_candidates(JobPtr job, Replace replace,
+                                                               NotAffected* none,
+                                                               std::shared_ptr<CancelToken> cancel);
+
+/// One edit of the staged go.mod, on the file pool.
+[[nodiscard]] boost::asio::awaitable<Stopped> edit_go_mod(
+    JobPtr job, std::function<std::string(const std::string&)> edit);
 
 /// Copies the snapshot below the staging directory, writable for the container's user. Blocking.
 [[nodiscard]] Result<void> stage_tree(const std::string& snapshot, const std::string& staging);

@@ -12,6 +12,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace cupel::worker {
@@ -29,13 +30,13 @@ using Answer = std::variant<Mutated, AcquireStopped>;
 /// Blocking. Directories, staged manifests, the before side of the manifests.
 Stopped prepare(const JobPtr& job) {
   mutation::Job& j = *job;
-  auto mounts = make_mounts(j.context.workspaces, j.source.snapshot);
+  auto mounts = make_mounts(j.context.workspaces, j.base);
   if (!mounts) return stopped_by(mounts.error());
   j.mounts = *std::move(mounts);
   UnitInfo module = j.work.unit;
   module.workspace.clear();  // the unit's own go.mod, also where a go.work lists it
   if (j.in_tree) {
-    if (auto staged = mutation::stage_tree(j.source.snapshot, j.mounts.staging); !staged) {
+    if (auto staged = mutation::stage_tree(j.base, j.mounts.staging); !staged) {
       return stopped_by(staged.error());
     }
     const std::string prefix = module.dir == "." ? "" : module.dir + '/';
@@ -61,22 +62,6 @@ Stopped prepare(const JobPtr& job) {
   j.applied.before.mod = parse_go_mod(j.manifests.mod);
   j.applied.before.sum = j.manifests.sum.value_or("");
   return std::nullopt;
-}
-
-/// One edit of the staged go.mod, on the file pool.
-template <typename Edit>
-asio::awaitable<Stopped> edit_go_mod(JobPtr job, Edit edit) {
-  asio::thread_pool& files = job->context.files;
-  auto work = [job, edit]() -> Stopped {
-    auto staged = mutation::read_staged(*job);
-    if (!staged) return stopped_by(staged.error());
-    staged->mod = edit(staged->mod);
-    if (auto written = mutation::write_staged(*job, *staged); !written) {
-      return stopped_by(written.error());
-    }
-    return std::nullopt;
-  };
-  co_return co_await offload(files, std::move(work));
 }
 
 asio::awaitable<std::variant<Staged, AcquireStopped>> staged_now(JobPtr job) {
@@ -197,10 +182,50 @@ asio::awaitable<Stopped> upgrade(JobPtr job, Upgrade rules, NotAffected* none,
 asio::awaitable<Stopped> raise_go(JobPtr job, std::string version,
                                   std::shared_ptr<CancelToken> cancel) {
   job->applied.may_raise_go = true;
-  auto edit = [version](const std::string& mod) { return change::with_go_version(mod, version); };
-  if (auto stopped = co_await edit_go_mod(job, std::move(edit))) co_return *std::move(stopped);
+  std::function<std::string(const std::string&)> edit = [version](const std::string& mod) {
+    return change::with_go_version(mod, version);
+  };
+  if (auto stopped = co_await mutation::edit_go_mod(job, std::move(edit))) {
+    co_return *std::move(stopped);
+  }
   // -mod=mod writes what the new line needs (indirect requirements since 1.17) and nothing else.
   co_return co_await read_after(job, cancel);
+}
+
+/// Kind replace.
+asio::awaitable<Stopped> replace_modules(JobPtr job, Replace replace, NotAffected* none,
+                                         std::shared_ptr<CancelToken> cancel) {
+  job->applied.may_replace = true;
+  auto stopped = co_await mutation::place_candidates(job, std::move(replace), none, cancel);
+  if (stopped) co_return *std::move(stopped);
+  if (*none != NotAffected::none) co_return std::nullopt;
+  if (auto failed = co_await tidy(job, cancel)) co_return *std::move(failed);
+  co_return co_await read_after(job, cancel);
+}
+
+/// `go mod vendor` after the manifests are what they will be.
+asio::awaitable<Stopped> vendor(JobPtr job, std::shared_ptr<CancelToken> cancel) {
+  if (!job->work.unit.vendored) co_return std::nullopt;
+  auto ran = co_await go(job, {"mod", "vendor"}, {}, cancel);
+  if (auto* stopped = std::get_if<AcquireStopped>(&ran)) co_return std::move(*stopped);
+  const auto& ended = std::get<GoEnded>(ran);
+  if (ended.exit_code == 0) co_return std::nullopt;
+  SourceRefusal why = change::judge_get_failure(ended.err, job->applied.targets);
+  if (why.reason == Reason::upgrade_not_applicable)
+    why.reason = Reason::vendored_change_unsupported;
+  co_return stopped_by(std::move(why));
+}
+
+/// Where a change can't be made in a staged copy of the tree.
+Stopped check_tree(const UnitInfo& unit) {
+  if (unit.workspace.empty()) return std::nullopt;
+  if (unit.vendored || unit.workspace != "go.work") {
+    return mutation::refused(
+        Reason::workspace_change_unsupported, FindingKind::upgrade_error,
+        "workspace_change_unsupported: " + unit.workspace +
+            (unit.vendored ? " vendors its modules" : " is not in the root of the repository"));
+  }
+  return std::nullopt;
 }
 
 /// Blocking. Kind patch: no run at all.
@@ -240,6 +265,9 @@ asio::awaitable<Stopped> change_manifests(JobPtr job, NotAffected* none,
     co_return *std::move(stopped);
   }
   const Change wanted = job->work.change;
+  if (const auto* replace = std::get_if<Replace>(&wanted)) {
+    co_return co_await replace_modules(job, *replace, none, cancel);
+  }
   if (const auto* rules = std::get_if<Upgrade>(&wanted)) {
     co_return co_await upgrade(job, *rules, none, cancel);
   }
@@ -264,13 +292,16 @@ asio::awaitable<Answer> carry_out(JobPtr job, std::shared_ptr<CancelToken> cance
       auto work = [job, diff = patch->diff] { return patch_tree(job, diff); };
       stopped = co_await offload(files, std::move(work));
     } else {
-      stopped = co_await change_manifests(job, &none, cancel);
+      stopped = check_tree(job->work.unit);
+      if (!stopped) stopped = co_await change_manifests(job, &none, cancel);
+      if (!stopped && none == NotAffected::none) stopped = co_await vendor(job, cancel);
     }
   }
   auto last = [job, stopped, none]() -> Answer {
     bool recorded = false;
     Answer answer = stopped ? Answer(*stopped) : mutation::finish(*job, none, recorded);
     discard_mounts(job->context.workspaces, job->mounts, recorded);
+    if (job->base != job->source.snapshot) job->context.workspaces.discard(job->base);
     return answer;
   };
   co_return co_await offload(files, std::move(last));
@@ -291,18 +322,12 @@ asio::awaitable<Answer> mutate(AcquireContext context, Mutate work,
     co_return lost;
   }
   const bool in_tree = work.unit.vendored || !work.unit.workspace.empty();
-  const auto job = std::make_shared<mutation::Job>(mutation::Job{std::move(context),
-                                                                 std::move(work),
-                                                                 std::move(bundles),
-                                                                 *std::move(source),
-                                                                 {},
-                                                                 {},
-                                                                 in_tree,
-                                                                 {},
-                                                                 {},
-                                                                 {},
-                                                                 {},
-                                                                 {}});
+  const auto job = std::make_shared<mutation::Job>(std::move(context), std::move(work));
+  job->bundles = std::move(bundles);
+  job->source = *std::move(source);
+  job->base = job->source.snapshot;
+  job->base_tree = job->source.facts.tree;
+  job->in_tree = in_tree;
   co_return co_await carry_out(job, std::move(cancel));
 }
 

@@ -71,10 +71,10 @@ TEST(SemVersion, TheNextMajorHasAnotherPath) {
 }
 
 TEST(SemVersion, GoLinesHaveAnOrderOfTheirOwn) {
-  EXPECT_LT(compare_go_versions("1.9", "1.10"), 0);
-  EXPECT_LT(compare_go_versions("1.21rc2", "1.21.0"), 0);
-  EXPECT_LT(compare_go_versions("1.24", "1.24.0"), 0);
-  EXPECT_EQ(compare_go_versions("1.24.1", "1.24.1"), 0);
+  EXPECT_TRUE(compare_go_versions("1.9", "1.10") < 0);
+  EXPECT_TRUE(compare_go_versions("1.21rc2", "1.21.0") < 0);
+  EXPECT_TRUE(compare_go_versions("1.24", "1.24.0") < 0);
+  EXPECT_TRUE(compare_go_versions("1.24.1", "1.24.1") == 0);
 }
 
 }  // namespace
