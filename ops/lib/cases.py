@@ -83,15 +83,39 @@ def size_text(value):
     return re.sub(r"^(\d+)([kmg])$", lambda m: m[1] + {"k": "KiB", "m": "MiB", "g": "GiB"}[m[2]], value)
 
 
-def change_of(target):
-    """The change of a case: "module@version", or nothing."""
-    if not target:
+def change_of(targets):
+    """The change of a campaign: module to version; without modules nothing changes."""
+    if not targets:
         return {"none": {}}
-    module, _, version = target.rpartition("@")
-    return {"upgrade": {"modules": [{"module": module, "version": version}]}}
+    return {"upgrade": {"modules": [{"module": m, "version": v} for m, v in sorted(targets.items())]}}
 
 
-def campaign_of(settings, name, paths, target=None):
+def campaigns_of(cases):
+    """Settings, targets and cases of as few campaigns as possible.
+
+    Cases of kind upgrade share one as long as no two want another version of one module: what a repository doesn't
+    require doesn't affect it. A query that is no version is refused for everybody, so it stays alone.
+    """
+    groups = []
+    for case in cases:
+        settings = case.expect.get("settings", {})
+        target = case.expect.get("upgrade_target", "") if case.expect["kind"] == "upgrade" else ""
+        module, _, version = target.rpartition("@")
+        alone = bool(target) and not re.fullmatch(r"v\d.*|latest|minor|patch", version)
+        for group in groups:
+            fits = group["settings"] == settings and bool(group["targets"]) == bool(target)
+            if fits and not alone and not group["alone"] and group["targets"].get(module, version) == version:
+                break
+        else:
+            group = {"settings": settings, "targets": {}, "alone": alone, "cases": []}
+            groups.append(group)
+        if target:
+            group["targets"][module] = version
+        group["cases"].append(case)
+    return sorted(groups, key=lambda group: -len(group["cases"]))
+
+
+def campaign_of(settings, name, paths, targets=None):
     """The campaign file (JSON is YAML) for cases with these settings and this upgrade."""
     test = {}
     for key in ("timeout", "count", "race", "shuffle"):
@@ -114,12 +138,15 @@ def campaign_of(settings, name, paths, target=None):
     campaign = {
         "apiVersion": "cupel/v1", "kind": "Campaign", "name": name,
         "repositories": [{"path": str(path), **({"ref": ref} if (ref := tested_ref(path)) else {})} for path in paths],
-        "change": change_of(target),
+        "change": change_of(targets),
         "sandbox": sandbox,
         # A case says what one run gives.
         "strategy": {"retries": {"timeout": 0}},
         "gate": {"fail_on": []},
     }
+    if targets:
+        # Nothing flaky is among them.
+        campaign["confirm"] = {"runs": 1}
     if test:
         campaign["validate"] = {"test": test}
     return campaign
@@ -207,13 +234,13 @@ def compare(expect, units):
     return differences
 
 
-def run_campaign(options, scratch, name, settings, target, cases):
+def run_campaign(options, scratch, name, settings, targets, cases):
     """Results by path. The worker is told where the fixture proxy is by its own settings."""
     paths = {}
     for case in cases:
         paths[case.prepare(scratch / "repositories")] = case
     campaign = scratch / f"{name}.yaml"
-    campaign.write_text(json.dumps(campaign_of(settings, name, sorted(paths), target), indent=1))
+    campaign.write_text(json.dumps(campaign_of(settings, name, sorted(paths), targets), indent=1))
     reports = scratch / f"{name}-report"
     environment = dict(os.environ)
     environment.update({
@@ -301,19 +328,15 @@ def main():
     cases, skipped = select(options)
     for case, why in skipped:
         print(f"skip  {case.id}: {why}")
-    groups = {}
-    for case in cases:
-        target = case.expect.get("upgrade_target", "") if case.expect["kind"] == "upgrade" else ""
-        groups.setdefault((json.dumps(case.expect.get("settings", {}), sort_keys=True), target), []).append(case)
-
     scratch = Path(tempfile.mkdtemp(prefix="cupel-cases-"))
     started = time.monotonic()
     failed = passed = 0
     try:
-        for index, ((settings, target), members) in enumerate(sorted(groups.items(), key=lambda g: -len(g[1]))):
+        for index, group in enumerate(campaigns_of(cases)):
+            members = group["cases"]
             name = f"cases-{index}"
             try:
-                paths, report = run_campaign(options, scratch, name, json.loads(settings), target, members)
+                paths, report = run_campaign(options, scratch, name, group["settings"], group["targets"], members)
                 units = units_by_case(paths, report)
             except (RuntimeError, subprocess.TimeoutExpired, OSError, KeyError, ValueError) as error:
                 failed += len(members)
