@@ -55,12 +55,12 @@ Result<tcp::endpoint> parse_endpoint(const std::string& listen) {
 Error listen_failed(const std::string& listen, const boost::system::error_code& ec) {
   if (ec == asio::error::address_in_use) {
     return {.code = Errc::already_exists,
-            .what = "cannot listen on " + listen + ": another process uses this address",
+            .what = "can't listen on " + listen + ": another process uses this address",
             .detail = {},
-            .hint = "stop it, or choose another port"};
+            .hint = "stop it ('ss -ltnp' names it), or choose another port"};
   }
   return {.code = Errc::io_error,
-          .what = "cannot listen on " + listen,
+          .what = "can't listen on " + listen,
           .detail = ec.message(),
           .hint = {}};
 }

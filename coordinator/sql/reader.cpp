@@ -1,7 +1,5 @@
-#include "coordinator/sql/connection.hpp"
+#include "coordinator/sql/columns.hpp"
 #include "coordinator/sql/store.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -11,189 +9,13 @@
 namespace cupel::coordinator::sql {
 namespace {
 
-using Number = long long;
 using soci::into;
 using soci::use;
 
 constexpr std::uint32_t kRowsMax = 10'000;  // of one answer; recover() alone reads everything
 
-template <typename Enum>
-Enum word(const std::string& text) {
-  // Only our own names are ever written; a word of a newer program falls back to the first of the
-  // list.
-  return parse_name<Enum>(text).value_or(static_cast<Enum>(0));
-}
-
 Error not_found(const std::string& what) {
   return {.code = Errc::not_found, .what = what + " is not known here", .detail = {}, .hint = {}};
-}
-
-std::vector<std::string> string_list(const std::string& json) {
-  const auto parsed = nlohmann::json::parse(json, nullptr, false);
-  std::vector<std::string> list;
-  if (!parsed.is_array()) return list;
-  for (const auto& item : parsed) {
-    if (item.is_string()) list.push_back(item.get<std::string>());
-  }
-  return list;
-}
-
-// Each of the following holds the columns of a table, binds them to a statement and gives a row.
-
-struct CampaignColumns {
-  static constexpr const char* kNames =
-      "id, owner, name, priority, state, document, digest, idempotency_key, interruptions, "
-      "created_us, finished_us";
-  Number id = 0, priority = 0, interruptions = 0, created = 0, finished = 0;
-  std::string owner, name, state, document, digest, key;
-
-  void bind(soci::statement& s) {
-    s.exchange(into(id));
-    s.exchange(into(owner));
-    s.exchange(into(name));
-    s.exchange(into(priority));
-    s.exchange(into(state));
-    s.exchange(into(document));
-    s.exchange(into(digest));
-    s.exchange(into(key));
-    s.exchange(into(interruptions));
-    s.exchange(into(created));
-    s.exchange(into(finished));
-  }
-  [[nodiscard]] CampaignRow row() const {
-    return {.id = {from_sql(id)},
-            .owner = owner,
-            .name = name,
-            .priority = static_cast<std::int32_t>(priority),
-            .state = parse_campaign_state(state).value_or(CampaignState::running),
-            .document = document,
-            .digest = digest,
-            .idempotency_key = key,
-            .created = {created},
-            .finished = {finished}};
-  }
-};
-
-struct RepositoryColumns {
-  static constexpr const char* kNames =
-      "id, campaign, ordinal, name, source, subdirs, pin, tree, holder";
-  Number id = 0, campaign = 0, ordinal = 0, holder = 0;
-  std::string name, source, subdirs, pin, tree;
-
-  void bind(soci::statement& s) {
-    s.exchange(into(id));
-    s.exchange(into(campaign));
-    s.exchange(into(ordinal));
-    s.exchange(into(name));
-    s.exchange(into(source));
-    s.exchange(into(subdirs));
-    s.exchange(into(pin));
-    s.exchange(into(tree));
-    s.exchange(into(holder));
-  }
-  [[nodiscard]] RepositoryRow row() const {
-    return {.id = {from_sql(id)},
-            .campaign = {from_sql(campaign)},
-            .ordinal = static_cast<std::uint32_t>(ordinal),
-            .name = name,
-            .source = source,
-            .subdirs = string_list(subdirs),
-            .commit = pin,
-            .tree = tree,
-            .holder = {from_sql(holder)}};
-  }
-};
-
-struct UnitColumns {
-  static constexpr const char* kNames =
-      "id, campaign, repository, info, verdict, reason, fault, message, deciding_task, finished_us";
-  Number id = 0, campaign = 0, repository = 0, task = 0, finished = 0;
-  std::string info, verdict, reason, fault, message;
-
-  void bind(soci::statement& s) {
-    s.exchange(into(id));
-    s.exchange(into(campaign));
-    s.exchange(into(repository));
-    s.exchange(into(info));
-    s.exchange(into(verdict));
-    s.exchange(into(reason));
-    s.exchange(into(fault));
-    s.exchange(into(message));
-    s.exchange(into(task));
-    s.exchange(into(finished));
-  }
-  [[nodiscard]] UnitRow row() const {
-    return {.id = {from_sql(id)},
-            .campaign = {from_sql(campaign)},
-            .repository = {from_sql(repository)},
-            .info = info,
-            .verdict = parse_name<Verdict>(verdict),
-            .reason = word<Reason>(reason),
-            .fault = word<Fault>(fault),
-            .message = message,
-            .deciding_task = {from_sql(task)},
-            .finished = {finished}};
-  }
-};
-
-struct TaskColumns {
-  static constexpr const char* kNames =
-      "id, campaign, repository, unit, kind, state, preferred, priority, charged, interruptions, "
-      "token, worker, "
-      "ready_us, not_before_us, leased_us, step";
-  Number id = 0, campaign = 0, repository = 0, unit = 0, preferred = 0, priority = 0, charged = 0,
-         interruptions = 0, token = 0, worker = 0, ready = 0, not_before = 0, leased = 0, step = 0;
-  std::string kind, state;
-
-  void bind(soci::statement& s) {
-    s.exchange(into(id));
-    s.exchange(into(campaign));
-    s.exchange(into(repository));
-    s.exchange(into(unit));
-    s.exchange(into(kind));
-    s.exchange(into(state));
-    s.exchange(into(preferred));
-    s.exchange(into(priority));
-    s.exchange(into(charged));
-    s.exchange(into(interruptions));
-    s.exchange(into(token));
-    s.exchange(into(worker));
-    s.exchange(into(ready));
-    s.exchange(into(not_before));
-    s.exchange(into(leased));
-    s.exchange(into(step));
-  }
-  [[nodiscard]] TaskRow row() const {
-    return {.id = {from_sql(id)},
-            .campaign = {from_sql(campaign)},
-            .repository = {from_sql(repository)},
-            .unit = {from_sql(unit)},
-            .kind = word<TaskKind>(kind),
-            .state = parse_task_state(state).value_or(TaskState::queued),
-            .preferred = {from_sql(preferred)},
-            .priority = static_cast<std::int32_t>(priority),
-            .charged = static_cast<std::uint16_t>(charged),
-            .interruptions = static_cast<std::uint16_t>(interruptions),
-            .token = {from_sql(token)},
-            .worker = {from_sql(worker)},
-            .ready = {ready},
-            .not_before = {not_before},
-            .step = static_cast<std::uint32_t>(step)};
-  }
-};
-
-// Runs "SELECT names FROM rest" and calls `each` for every row.
-template <typename Columns, typename... Binds, typename Each>
-void select(soci::session& session, const std::string& rest, Each each, Binds&... binds) {
-  Columns columns;
-  soci::statement statement(session);
-  (statement.exchange(use(binds)), ...);
-  columns.bind(statement);
-  statement.alloc();
-  statement.prepare(std::string("SELECT ") + Columns::kNames + " FROM " + rest);
-  statement.define_and_bind();
-  statement.execute();
-  while (statement.fetch()) each(columns);
 }
 
 std::string one_text(soci::session& session, const std::string& sql, Number key) {

@@ -1,5 +1,7 @@
 #include "worker/core/source/gomod.hpp"
 
+#include "worker/core/source/gomod_lexer.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -7,140 +9,9 @@
 namespace cupel::worker {
 namespace {
 
-struct Word {
-  std::string text;
-  ModPlace place;
-};
-
-/// One logical line: its words and the comment behind them.
-struct Line {
-  std::vector<Word> words;
-  std::string comment;
-  ModPlace place;
-};
-
-bool is_break(char c) {
-  return c == '\n';
-}
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r';
-}
-
-/// Splits the text into lines of words. Quoted strings may use "" or `` and are unquoted.
-class ModLexer {
- public:
-  explicit ModLexer(std::string_view text) : text_(text) {}
-
-  /// False at the end. On a fault the rest of the line is dropped.
-  bool next(Line& line, std::vector<ModFault>& faults) {
-    line = {};
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (is_break(c)) {
-        ++at_;
-        const bool ended = !line.words.empty();
-        new_line();
-        if (ended) return true;
-        line = {};
-      } else if (is_blank(c)) {
-        ++at_;
-      } else if (text_.substr(at_).starts_with("//")) {
-        line.comment = read_comment();
-      } else {
-        read_word(line, faults);
-        if (line.words.size() > kWordsMax)
-          faults.push_back({line.place, "too many words"}), skip_line();
-      }
-    }
-    return !line.words.empty();
-  }
-
- private:
-  static constexpr std::size_t kWordsMax = 1000;
-
-  [[nodiscard]] ModPlace here() const {
-    return {line_, static_cast<std::int32_t>(at_ - line_start_) + 1};
-  }
-  void new_line() {
-    ++line_;
-    line_start_ = at_;
-  }
-  void skip_line() {
-    while (at_ < text_.size() && !is_break(text_[at_])) ++at_;
-  }
-  std::string read_comment() {
-    const auto start = at_ + 2;
-    skip_line();
-    std::string comment{text_.substr(start, at_ - start)};
-    while (!comment.empty() && is_blank(comment.back())) comment.pop_back();
-    comment.erase(0, std::min(comment.find_first_not_of(" \t"), comment.size()));
-    return comment;
-  }
-
-  void read_word(Line& line, std::vector<ModFault>& faults) {
-    Word word{{}, here()};
-    if (line.words.empty()) line.place = word.place;
-    const char c = text_[at_];
-    if (c == '"' || c == '`') {
-      if (!read_quoted(c, word.text)) {
-        faults.push_back({word.place, "unexpected newline in string"});
-        skip_line();
-        return;
-      }
-    } else if (c == '(' || c == ')' || c == ',' || c == '[' || c == ']') {
-      word.text = c;
-      ++at_;
-    } else if (text_.substr(at_).starts_with("=>")) {
-      word.text = "=>";
-      at_ += 2;
-    } else if (text_.substr(at_).starts_with("\xef\xbb\xbf")) {
-      faults.push_back({word.place, "unexpected input character '\\ufeff'"});
-      skip_line();
-      return;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      faults.push_back({word.place, "unexpected input character"});
-      skip_line();
-      return;
-    } else {
-      while (at_ < text_.size() && !ends_word()) word.text += text_[at_++];
-    }
-    line.words.push_back(std::move(word));
-  }
-
-  [[nodiscard]] bool ends_word() const {
-    const char c = text_[at_];
-    return is_break(c) || is_blank(c) || c == '(' || c == ')' || c == ',' || c == '[' || c == ']' ||
-           c == '"' || c == '`' || text_.substr(at_).starts_with("//");
-  }
-
-  bool read_quoted(char quote, std::string& out) {
-    for (++at_; at_ < text_.size(); ++at_) {
-      char c = text_[at_];
-      if (c == quote) {
-        ++at_;
-        return true;
-      }
-      if (is_break(c)) {
-        if (quote == '"') return false;
-        ++line_;
-        line_start_ = at_ + 1;
-      }
-      if (c == '\\' && quote == '"') {
-        if (++at_ >= text_.size() || is_break(text_[at_])) return false;
-        c = text_[at_];
-        if (c == 'n') c = '\n';
-        if (c == 't') c = '\t';
-      }
-      out += c;
-    }
-    return false;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::size_t line_start_ = 0;
-  std::int32_t line_ = 1;
-};
+using mod::is_blank;
+using mod::Line;
+using mod::Word;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -340,7 +211,7 @@ class ModParser {
     file_.replacements.push_back(std::move(replacement));
   }
 
-  ModLexer lexer_;
+  mod::ModLexer lexer_;
   bool is_work_;
   bool too_large_ = false;
   ModFile file_;
