@@ -339,7 +339,7 @@ struct TaskResult {
   message @5 :Text;
   findings @6 :List(Finding);
   findingsTruncated @7 :Bool;
-  findingsArtifact @8 :Data;  # Findings; set when they are not inline.
+  findingsArtifact @8 :Data;  # Findings, all of them; set when only the first ones are inline.
   checks @9 :List(CheckRecord);
   source @10 :SourceFacts;    # Absent = null.
   modules @11 :ModuleFacts;   # Absent = null.

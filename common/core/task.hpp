@@ -173,8 +173,8 @@ struct TaskResult {
   std::string message;  ///< One line for people: the first cause.
   std::vector<Finding> findings;
   bool findings_truncated = false;
-  /// Set when the findings are too large for a message: then `findings` is empty and the artifact
-  /// has them (wire::split_findings and wire::join_findings).
+  /// Set when the findings are too large for a message: then `findings` are the first ones and the
+  /// artifact has all (wire::split_findings and wire::join_findings).
   Digest findings_artifact;
   std::vector<CheckRecord> checks;
   std::optional<SourceFacts> source;

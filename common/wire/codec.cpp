@@ -91,13 +91,15 @@ Result<Value> decode_message(std::string_view bytes, std::size_t bytes_max, Read
   return *std::move(error);
 }
 
+std::size_t bytes_of(const Finding& finding) {
+  return 128 + finding.package.size() + finding.test.size() + finding.analyzer.size() +
+         finding.file.size() + finding.message.size() + finding.environment.size() +
+         finding.key.size() + finding.signature.size();
+}
+
 std::size_t findings_bytes(const std::vector<Finding>& findings) {
   std::size_t bytes = 0;
-  for (const Finding& finding : findings) {
-    bytes += 128 + finding.package.size() + finding.test.size() + finding.analyzer.size() +
-             finding.file.size() + finding.message.size() + finding.environment.size() +
-             finding.key.size() + finding.signature.size();
-  }
+  for (const Finding& finding : findings) bytes += bytes_of(finding);
   return bytes;
 }
 
@@ -161,7 +163,12 @@ std::optional<std::string> split_findings(TaskResult& result) {
   if (findings_bytes(result.findings) <= kResultInlineFindingsBytesMax) return std::nullopt;
   std::string artifact = encode_message(result.findings, findings_bytes(result.findings));
   result.findings_artifact = sha256(artifact);
-  result.findings.clear();
+  std::size_t kept = 0;
+  for (std::size_t bytes = 0; kept < result.findings.size(); ++kept) {
+    bytes += bytes_of(result.findings[kept]);
+    if (bytes > kResultInlineFindingsBytesMax) break;
+  }
+  result.findings.resize(kept);
   return artifact;
 }
 

@@ -31,9 +31,10 @@ namespace cupel::wire {
 [[nodiscard]] std::string encode_result(const TaskResult& result);
 [[nodiscard]] Result<TaskResult> decode_result(std::string_view bytes);
 
-/// Worker, before it encodes a result: findings over kResultInlineFindingsBytesMax are moved out of
-/// the result, `findings_artifact` gets their digest, and the bytes of the artifact to upload are
-/// returned. Cuts to kFindingsPerResultMax. Nothing is returned when the findings stay inline.
+/// Worker, before it encodes a result: where the findings are over kResultInlineFindingsBytesMax,
+/// only the first ones stay in the result, `findings_artifact` gets the digest of an artifact with
+/// all of them, and its bytes, which are to be uploaded, are returned. Cuts to
+/// kFindingsPerResultMax. Nothing is returned when the findings stay inline.
 [[nodiscard]] std::optional<std::string> split_findings(TaskResult& result);
 /// Coordinator: puts them back. Errors: artifact_mismatch, malformed_message.
 [[nodiscard]] Result<void> join_findings(TaskResult& result, std::string_view artifact);

@@ -2,6 +2,7 @@
 #include "common/core/limits.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/views.hpp"
+#include "coordinator/http/whole_result.hpp"
 
 #include <charconv>
 #include <utility>
@@ -19,6 +20,7 @@ using cupel::http::RouteOptions;
 using nlohmann::json;
 
 constexpr std::size_t kIdempotencyKeyBytesMax = 200;
+constexpr std::size_t kPageBytesMax = 8UL << 20;
 
 struct Parsed {
   campaign::ParsedCampaign result;
@@ -93,6 +95,23 @@ json repositories_view(const campaign::Campaign& campaign) {
     list.push_back({{"name", campaign::entry_name(entry)}, {"source", kind}});
   }
   return list;
+}
+
+/// Units as one page of JSON. A unit may have thousands of findings, so a page also ends by size;
+/// the next one begins behind the last unit of this one.
+std::string results_page(const std::vector<UnitResult>& units, std::uint32_t limit,
+                         const fs::ArtifactStore& artifacts) {
+  std::string page = "{\"results\":[";
+  std::size_t count = 0;
+  for (const UnitResult& unit : units) {
+    if (count > 0 && page.size() >= kPageBytesMax) break;
+    const json view = unit_view(unit, whole_result(unit.result, artifacts));
+    page += (count++ == 0 ? "" : ",") + view.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  page += "]";
+  if (count < units.size() || count == limit)
+    page += ",\"next_page_token\":\"" + units[count - 1].unit.id.text() + "\"";
+  return page + "}\n";
 }
 
 std::string owner_of(const campaign::Campaign& campaign, const Request& request) {
@@ -346,14 +365,12 @@ Api::Answer Api::results(Request request) {
   }
   // The bodies are large and parsed on the way: on a reader thread as well.
   std::function<Result<std::string>(StoreReader&)> read =
-      [id = *id, after, limit = *limit, verdict](StoreReader& reader) -> Result<std::string> {
+      [id = *id, after, limit = *limit, verdict,
+       &artifacts = parts_.artifacts](StoreReader& reader) -> Result<std::string> {
     if (const auto known = reader.campaign(id); !known) return known.error();
     const auto list = reader.results(id, after, limit, verdict);
     if (!list) return list.error();
-    json body = {{"results", json::array()}};
-    for (const UnitResult& unit : *list) body["results"].push_back(unit_view(unit));
-    if (list->size() == limit) body["next_page_token"] = list->back().unit.id.text();
-    return body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return results_page(*list, limit, artifacts);
   };
   const auto body = co_await parts_.readers.run(std::move(read));
   if (!body) co_return problem(body.error());

@@ -65,10 +65,9 @@ json summary_view(const CampaignSummary& summary) {
           {"interruptions", summary.interruptions}};
 }
 
-json unit_view(const UnitResult& result) {
+json unit_view(const UnitResult& result, const json& record) {
   const UnitRow& unit = result.unit;
   const json info = kept_json(unit.info);
-  const json record = kept_json(result.result);
   const json evidence = member(record, "evidence", json::object());
   json seconds;
   if (const auto typed = result_from_json(record);
@@ -98,7 +97,7 @@ json unit_view(const UnitResult& result) {
           {"seconds", std::move(seconds)}};
 }
 
-json task_view(const TaskView& view, const std::optional<std::string>& why) {
+json task_view(const TaskView& view, const std::optional<std::string>& why, json record) {
   const TaskRow& task = view.task;
   json attempts = json::array();
   for (const TaskView::Attempt& attempt : view.attempts) {
@@ -119,7 +118,7 @@ json task_view(const TaskView& view, const std::optional<std::string>& why) {
           {"why", why ? json(*why) : json()},
           {"attempts", std::move(attempts)},
           {"spec", kept_json(view.spec)},
-          {"result", kept_json(view.result)}};
+          {"result", std::move(record)}};
 }
 
 json worker_view(const WorkerView& worker) {

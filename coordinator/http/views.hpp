@@ -13,8 +13,10 @@
 namespace cupel::coordinator::http {
 
 [[nodiscard]] nlohmann::json summary_view(const CampaignSummary& summary);
-[[nodiscard]] nlohmann::json unit_view(const UnitResult& result);
-[[nodiscard]] nlohmann::json task_view(const TaskView& view, const std::optional<std::string>& why);
+/// `record`: the deciding result as JSON, whole.
+[[nodiscard]] nlohmann::json unit_view(const UnitResult& result, const nlohmann::json& record);
+[[nodiscard]] nlohmann::json task_view(const TaskView& view, const std::optional<std::string>& why,
+                                       nlohmann::json record);
 [[nodiscard]] nlohmann::json worker_view(const WorkerView& worker);
 
 [[nodiscard]] cupel::http::Response json_response(unsigned status, const nlohmann::json& body);

@@ -5,8 +5,8 @@
 #include "common/core/limits.hpp"
 #include "common/fs/files.hpp"
 #include "common/images/table.hpp"
+#include "common/wire/codec.hpp"
 #include "worker/app/attempt.hpp"
-#include "worker/app/result_size.hpp"
 #include "worker/app/task_limits.hpp"
 #include "worker/run/reaper.hpp"
 #include "worker/validate/validate.hpp"
@@ -99,20 +99,16 @@ asio::awaitable<void> TaskRunner::carry_out(AttemptPtr attempt) {
   result.finished = async::wall_now();
   result.evidence.notes.insert(result.evidence.notes.end(), attempt->notes.begin(),
                                attempt->notes.end());
-  if (auto rest = fit_into_message(result)) {
-    const Digest digest = sha256(*rest);
-    const std::uint64_t size = rest->size();
-    auto uploaded = co_await asio::co_spawn(
+  if (auto all = wire::split_findings(result)) {
+    const auto uploaded = co_await asio::co_spawn(
         parts_.bulk.executor(),
-        parts_.bulk.upload(attempt->key(), digest, std::move(*rest), kUploadLimit),
+        parts_.bulk.upload(attempt->key(), result.findings_artifact, std::move(*all), kUploadLimit),
         asio::use_awaitable);
-    if (uploaded) {
-      result.logs.push_back({.check = CheckKind::custom,
-                             .name = "findings",
-                             .stream = Stream::out,
-                             .artifact = digest,
-                             .bytes = size,
-                             .truncated = false});
+    if (!uploaded) {
+      // Better the first ones than none: the result says that it is not whole.
+      result.findings_artifact = Digest();
+      result.findings_truncated = true;
+      result.evidence.notes.push_back("findings cut: " + uploaded.error().what);
     }
   }
   parts_.metrics.attempt_finished(attempt->lease.spec.kind, result.outcome, result.ending);

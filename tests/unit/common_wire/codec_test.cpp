@@ -177,6 +177,8 @@ TEST(SplitFindings, MovesLargeOnesIntoAnArtifactAndBack) {
   const auto artifact = split_findings(result);
 
   ASSERT_TRUE(artifact);
+  EXPECT_GT(result.findings.size(), 500U) << "the first ones stay";
+  EXPECT_LT(result.findings.size(), 1'000U);
   EXPECT_TRUE(decode_to_coordinator(encode(ToCoordinator(ResultMessage{result}))));
   ASSERT_TRUE(join_findings(result, *artifact));
   whole.findings_artifact = result.findings_artifact;

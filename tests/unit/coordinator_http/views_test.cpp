@@ -40,7 +40,7 @@ TEST(UnitView, TakesWhatTheDecidingResultSays) {
   unit.repository.source = R"({"module":{}})";
   unit.result = to_json(result).dump();
 
-  const auto json = unit_view(unit);
+  const auto json = unit_view(unit, kept_json(unit.result));
 
   EXPECT_EQ(json["module"], "example.com/m");
   EXPECT_EQ(json["dir"], "sub");
@@ -56,7 +56,7 @@ TEST(UnitView, AnOpenUnitHasNoVerdictAndDamagedRecordsDoNotThrow) {
   unit.unit.info = "not json";
   unit.result = "{";
 
-  const auto json = unit_view(unit);
+  const auto json = unit_view(unit, kept_json(unit.result));
 
   EXPECT_TRUE(json["verdict"].is_null());
   EXPECT_TRUE(json["seconds"].is_null());
