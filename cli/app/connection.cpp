@@ -41,9 +41,10 @@ void read_config(ClientSettings& settings) {
   for (const text::Entry& entry : document.root->entries) {
     ClientSetting* setting = entry.key == "server"       ? &settings.server
                              : entry.key == "token_file" ? &settings.token_file
+                             : entry.key == "ca_file"    ? &settings.ca_file
                                                          : nullptr;
     if (setting == nullptr || !entry.value.is_scalar()) {
-      const std::string near = text::nearest_word(entry.key, {"server", "token_file"});
+      const std::string near = text::nearest_word(entry.key, {"server", "token_file", "ca_file"});
       settings.faults.push_back(
           {settings.file, entry.line, entry.column,
            setting == nullptr ? Errc::unknown_key : Errc::bad_value,
@@ -53,7 +54,7 @@ void read_config(ClientSettings& settings) {
       continue;
     }
     std::string value = entry.value.scalar;
-    if (entry.key == "token_file" && !value.starts_with('/')) {
+    if (entry.key != "server" && !value.starts_with('/')) {
       value =
           (std::filesystem::path(settings.file).parent_path() / value).lexically_normal().string();
     }
@@ -68,20 +69,25 @@ ClientSettings client_settings(const Globals& globals) {
   ClientSettings settings;
   settings.server.origin = "default";
   settings.token_file.origin = "default";
+  settings.ca_file.origin = "default";
   settings.file = config_file().string();
   read_config(settings);
   if (const std::string server = variable("CUPEL_SERVER"); !server.empty())
     settings.server = {server, "environment CUPEL_SERVER"};
   if (const std::string file = variable("CUPEL_TOKEN_FILE"); !file.empty())
     settings.token_file = {file, "environment CUPEL_TOKEN_FILE"};
+  if (const std::string file = variable("CUPEL_CA_FILE"); !file.empty())
+    settings.ca_file = {file, "environment CUPEL_CA_FILE"};
   if (!globals.server.empty()) settings.server = {globals.server, "flag --server"};
   if (!globals.token_file.empty()) settings.token_file = {globals.token_file, "flag --token-file"};
+  if (!globals.ca_file.empty()) settings.ca_file = {globals.ca_file, "flag --ca-file"};
   return settings;
 }
 
 Result<httpclient::Client> connect_to(const std::string& base_url, const std::string& token_file,
-                                      int interrupt_fd) {
+                                      int interrupt_fd, const std::string& ca_file) {
   httpclient::Options options;
+  options.ca_file = ca_file;
   options.base_url = base_url;
   options.interrupt_fd = interrupt_fd;
   if (const auto url = httpclient::parse_url(base_url); !url) return url.error();
@@ -112,10 +118,11 @@ Result<httpclient::Client> connect(const Globals& globals, int interrupt_fd) {
   }
   if (settings.server.value.empty()) {
     return Error{Errc::usage, "no coordinator is named", "",
-                 "use --server http://HOST:PORT, CUPEL_SERVER, 'server:' in " + settings.file +
-                     ", or --local"};
+                 "use --server http://HOST:PORT (or https://), CUPEL_SERVER, 'server:' in " +
+                     settings.file + ", or --local"};
   }
-  return connect_to(settings.server.value, settings.token_file.value, interrupt_fd);
+  return connect_to(settings.server.value, settings.token_file.value, interrupt_fd,
+                    settings.ca_file.value);
 }
 
 Result<std::string> campaign_path(const std::string& campaign) {

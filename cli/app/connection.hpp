@@ -21,19 +21,21 @@ struct ClientSetting {
 struct ClientSettings {
   ClientSetting server;
   ClientSetting token_file;
+  ClientSetting ca_file;
   std::vector<text::Diagnostic> faults;  ///< Of the configuration file.
   std::string file;                      ///< Where the configuration file is, or would be.
 };
 
-/// Flags > environment (CUPEL_SERVER, CUPEL_TOKEN_FILE) > $XDG_CONFIG_HOME/cupel/client.yaml.
+/// Flags > environment (CUPEL_SERVER, CUPEL_TOKEN_FILE, CUPEL_CA_FILE) >
+/// $XDG_CONFIG_HOME/cupel/client.yaml.
 [[nodiscard]] ClientSettings client_settings(const Globals& globals);
 
 /// Errors: usage (no coordinator named), bad_config, key_permissions and key_unreadable of the
 /// token file.
 [[nodiscard]] Result<httpclient::Client> connect(const Globals& globals, int interrupt_fd = -1);
 [[nodiscard]] Result<httpclient::Client> connect_to(const std::string& base_url,
-                                                    const std::string& token_file,
-                                                    int interrupt_fd);
+                                                    const std::string& token_file, int interrupt_fd,
+                                                    const std::string& ca_file = "");
 
 /// Everything the report writers need. Errors: those of the client.
 [[nodiscard]] Result<ReportData> fetch_report_data(httpclient::Client& client,

@@ -41,7 +41,7 @@ sandbox:
   limits: {cpus: 2, memory: 2GiB}
 
 gate:
-  fail_on: [failing]
+  fail_on: [failing, refused]
   max_inconclusive_ratio: 0.05
 )";
 
@@ -99,7 +99,8 @@ int run_config(const Request& request, Console& console) {
     return std::string(name) + (setting.value.empty() ? "-" : setting.value) +
            (request.repos ? "  (" + setting.origin + ")" : "") + "\n";
   };
-  console.out(line("server      ", settings.server) + line("token_file  ", settings.token_file));
+  console.out(line("server      ", settings.server) + line("token_file  ", settings.token_file) +
+              line("ca_file     ", settings.ca_file));
   return kExitDone;
 }
 

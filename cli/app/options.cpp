@@ -53,8 +53,11 @@ class Builder {
 
   void globals() {
     Globals& g = r_.globals;
-    app_.add_option("--server", g.server, "Coordinator, http://HOST:PORT (CUPEL_SERVER)");
+    app_.add_option("--server", g.server,
+                    "Coordinator, http://HOST:PORT or https://... (CUPEL_SERVER)");
     app_.add_option("--token-file", g.token_file, "File with the bearer token (CUPEL_TOKEN_FILE)");
+    app_.add_option("--ca-file", g.ca_file,
+                    "Authorities for https, PEM; default the system's (CUPEL_CA_FILE)");
     app_.add_option("--format", g.format, "text, json or ndjson")
         ->check(CLI::IsMember({"text", "json", "ndjson"}));
     app_.add_flag_callback("--json", [&g] { g.format = "json"; }, "Same as --format json");

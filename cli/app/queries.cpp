@@ -7,11 +7,15 @@
 #include "cli/core/results_view.hpp"
 #include "cli/core/table.hpp"
 #include "common/core/ids.hpp"
+#include "common/core/outcome.hpp"
 #include "common/fs/files.hpp"
+#include "common/httpclient/url.hpp"
 
+#include <boost/algorithm/string/predicate.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fnmatch.h>
 #include <fstream>
 #include <functional>
@@ -20,8 +24,6 @@
 
 namespace cupel::cli {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// With --local a coordinator without workers is started, so that results of local runs can be
 /// read.
@@ -92,35 +94,83 @@ Result<std::string> task_of_subject(httpclient::Client& client, const Request& r
   return task;
 }
 
-Result<void> copy_log(httpclient::Client& client, const std::string& target, Console& console,
-                      std::uint64_t& offset) {
-  return client.download(target, offset, [&](std::string_view bytes) {
-    console.out(bytes);
-    offset += bytes.size();
-    return true;
+std::string header_of(const httpclient::Headers& headers, std::string_view name) {
+  const auto found = std::ranges::find_if(headers, [name](const auto& header) {
+    return boost::algorithm::iequals(header.first, name);
   });
+  return found == headers.end() ? "" : found->second;
+}
+
+/// Prints what a running check has written so far and goes on writing, until its task has ended.
+/// Returns how many bytes that were.
+Result<std::uint64_t> follow_log(httpclient::Client& client, const std::string& target,
+                                 Console& console) {
+  std::uint64_t offset = 0;
+  for (std::string state; state != "ended";) {
+    // The coordinator answers when there is more, or after a while.
+    const auto told = client.download(
+        target + "&wait=1&from=" + std::to_string(offset), 0,
+        [&](std::string_view bytes) {
+          console.out(bytes);
+          offset += bytes.size();
+          return true;
+        },
+        [&](const httpclient::Headers& headers) {
+          state = header_of(headers, "X-Cupel-Log-State");
+          const std::uint64_t first =
+              std::strtoull(header_of(headers, "X-Cupel-Log-Offset").c_str(), nullptr, 10);
+          if (first > offset) {
+            console.say("[" + std::to_string(first - offset) +
+                        " bytes were written too fast to follow]");
+            offset = first;
+          }
+          return true;
+        });
+    if (!told) return told.error();
+    if (state.empty())
+      return Error{Errc::protocol_mismatch, "this coordinator can't be asked to wait for a log", "",
+                   "upgrade it, or leave --follow out"};
+  }
+  return offset;
+}
+
+/// The kept log, from byte `offset` on.
+Result<void> copy_log(httpclient::Client& client, const std::string& target, Console& console,
+                      std::uint64_t offset) {
+  return client.download(
+      target, offset,
+      [&console](std::string_view bytes) {
+        console.out(bytes);
+        return true;
+      },
+      [&](const httpclient::Headers& headers) {
+        const bool cut = header_of(headers, "X-Cupel-Log-State") == "truncated";
+        if (cut && offset > 0)
+          console.say("[the kept log lacks its middle; 'cupel logs' without -f shows its end]");
+        return !cut || offset == 0;
+      });
 }
 
 int print_logs(const Request& request, httpclient::Client& client, Console& console) {
   const auto task = task_of_subject(client, request);
   if (!task) return fail(console, task.error());
+  const std::string check = parse_name<CheckKind>(request.check)
+                                ? request.check
+                                : "custom&name=" + httpclient::percent_encoded(request.check);
   const std::string target =
-      "/api/v1/tasks/" + *task + "/log?check=" + request.check + "&stream=" + request.stream;
-  std::uint64_t offset = 0;
-  while (true) {
-    if (const auto copied = copy_log(client, target, console, offset); !copied)
-      return fail(console, copied.error());
-    if (!request.follow) return kExitDone;
-    const auto state = client.get("/api/v1/tasks/" + *task);
-    if (!state) return fail(console, state.error());
-    const std::string word = text_of(*state, "state");
-    if (word != "queued" && word != "leased" && word != "blocked") {
-      const auto rest = copy_log(client, target, console, offset);
-      return rest ? kExitDone : fail(console, rest.error());
-    }
-    // The API has no wait for log bytes, so following asks again.
-    if (client.pause(1s)) return kExitInterrupted;
+      "/api/v1/tasks/" + *task + "/log?check=" + check + "&stream=" + request.stream;
+  std::uint64_t shown = 0;
+  if (request.follow) {
+    const auto followed = follow_log(client, target, console);
+    if (!followed)
+      return followed.error().code == Errc::cancelled ? kExitInterrupted
+                                                      : fail(console, followed.error());
+    shown = *followed;
   }
+  const auto copied = copy_log(client, target, console, shown);
+  // What was followed to its end has been seen, even where nothing of it was kept.
+  if (!copied && shown > 0 && copied.error().code == Errc::not_found) return kExitDone;
+  return copied ? kExitDone : fail(console, copied.error());
 }
 
 std::string worker_line_note(const json& worker) {

@@ -44,6 +44,7 @@ enum class Verb : unsigned char {
 struct Globals {
   std::string server;
   std::string token_file;
+  std::string ca_file;
   std::string format = "text";  ///< text | json | ndjson
   bool quiet = false;
   bool no_color = false;

@@ -1,6 +1,7 @@
 #include "common/httpclient/client.hpp"
 
 #include "common/core/version.hpp"
+#include "common/httpclient/either_stream.hpp"
 #include "common/httpclient/problem.hpp"
 #include "common/httpclient/url.hpp"
 
@@ -41,7 +42,7 @@ struct Client::Connection {
     interrupt.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code ec) {
       if (ec) return;
       interrupted = true;
-      stream.cancel();
+      stream.tcp().cancel();
       resolver.cancel();
       if (timer) timer->cancel();
     });
@@ -101,15 +102,34 @@ struct Client::Connection {
     });
     limit.cancel();
     if (ec) return failure(ec, "can't resolve the host of");
-    stream.expires_after(
+    stream.tcp().expires_after(
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.connect));
-    ec = perform([&](auto handler) { stream.async_connect(addresses, handler); });
+    ec = perform([&](auto handler) { stream.tcp().async_connect(addresses, handler); });
     if (ec) return failure(ec, "can't connect to");
-    return boost::system::in_place_value;
+    return url.tls ? shake_hands() : Result<void>(boost::system::in_place_value);
+  }
+
+  Result<void> shake_hands() {
+    error_code ec = stream.secure(options.ca_file, url.host);
+    if (ec) {
+      return Error{Errc::key_unreadable,
+                   "can't use the CA certificates of " +
+                       (options.ca_file.empty() ? "this system" : options.ca_file) + ": " +
+                       ec.message(),
+                   "", "--ca-file names a file with certificates in PEM form"};
+    }
+    ec = perform([&](auto handler) { stream.async_handshake(handler); });
+    if (!ec) return boost::system::in_place_value;
+    if (ec.category() != asio::error::get_ssl_category())
+      return failure(ec, "no TLS connection to");
+    return Error{Errc::not_trusted,
+                 "can't trust the server at " + options.base_url + ": " + ec.message(), "",
+                 "--ca-file names the file with the certificate of its authority; the name in the "
+                 "address must be the certificate's"};
   }
 
   void await_traffic() {
-    stream.expires_after(
+    stream.tcp().expires_after(
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.idle));
   }
 
@@ -175,7 +195,7 @@ struct Client::Connection {
 
   const Options& options;
   asio::io_context io{1};
-  beast::tcp_stream stream;
+  EitherStream stream;
   asio::posix::stream_descriptor interrupt;
   tcp::resolver resolver;
   std::optional<asio::steady_timer> timer;
@@ -257,7 +277,8 @@ Result<nlohmann::json> Client::upload(const std::string& target, const std::file
   return as_json(std::move(answer));
 }
 
-Result<void> Client::download(const std::string& target, std::uint64_t from, const BodySink& sink) {
+Result<void> Client::download(const std::string& target, std::uint64_t from, const BodySink& sink,
+                              const HeaderSink& head) {
   Connection connection(options_);
   if (const auto opened = connection.open(); !opened) return opened.error();
   Headers headers;
@@ -270,6 +291,12 @@ Result<void> Client::download(const std::string& target, std::uint64_t from, con
   http::response_parser<http::buffer_body> parser;
   if (const auto header = connection.read_header(parser); !header) return header.error();
   const int status = static_cast<int>(parser.get().result_int());
+  if (head && status < 300) {
+    Headers answered;
+    for (const auto& field : parser.get())
+      answered.emplace_back(std::string(field.name_string()), std::string(field.value()));
+    if (!head(answered)) return boost::system::in_place_value;
+  }
   if (status == 416) return boost::system::in_place_value;
   if (status >= 200 && status <= 299) {
     // A server that ignores Range sends everything: what was asked to be left out is left out here.

@@ -22,13 +22,15 @@
 namespace cupel::httpclient {
 
 struct Options {
-  std::string base_url;  ///< "http://host:port", optionally with a path before /api.
-  std::string token;     ///< Bearer token; empty = none. Never in an error's text.
+  std::string
+      base_url;  ///< "http://host:port" or "https://...", optionally with a path before /api.
+  std::string ca_file;  ///< PEM; for https. Empty = the system's authorities.
+  std::string token;    ///< Bearer token; empty = none. Never in an error's text.
   Duration connect = std::chrono::seconds(5);  ///< Name, connection.
   Duration idle = std::chrono::seconds(60);    ///< Longest silence while reading or writing.
   Duration reconnect =
       std::chrono::seconds(60);  ///< events(): how long an unreachable server is tried again.
-  std::uint64_t body_bytes_max = 64ULL << 20;
+  std::uint64_t body_bytes_max = 256ULL << 20;
   /// When this descriptor becomes readable, the call under way ends with Errc::cancelled. -1 =
   /// none. Never read here.
   int interrupt_fd = -1;
@@ -45,10 +47,13 @@ struct Response {
 
 /// Called for each event. Return false to end.
 using EventHandler = std::function<bool(const Event& event)>;
+/// Called with the headers of an answer. Return false to end.
+using HeaderSink = std::function<bool(const Headers& headers)>;
 /// Called for pieces of a body, in order. Return false to end.
 using BodySink = std::function<bool(std::string_view bytes)>;
 
-/// Errors of all calls: coordinator_unreachable, cancelled, bad_value (URL), and for every status
+/// Errors of all calls: coordinator_unreachable, cancelled, bad_value (URL), not_trusted and
+/// key_unreadable (TLS), and for every status
 /// but 2xx the code of the problem+json (or one fitting the status) with its detail and hint.
 class Client {
  public:
@@ -71,8 +76,9 @@ class Client {
                                               const Headers& headers);
   /// Bytes from `from` to the end (Range), piece by piece; false in `sink` ends the call with
   /// success. A range that begins at the end of what there is yields nothing.
+  /// `head` sees the answer's headers first; false there ends the call with success as well.
   [[nodiscard]] Result<void> download(const std::string& target, std::uint64_t from,
-                                      const BodySink& sink);
+                                      const BodySink& sink, const HeaderSink& head = {});
   /// Server-sent events from after `last_id` (empty = from the beginning). Reconnects after a cut
   /// with Last-Event-ID, so that the handler sees each event once; returns when the handler says
   /// so.

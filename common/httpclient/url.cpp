@@ -14,12 +14,10 @@ Error bad(std::string_view text, const std::string& why) {
 }  // namespace
 
 Result<Url> parse_url(std::string_view text) {
-  if (text.starts_with("https://")) {
-    return Error{Errc::not_supported, "this version speaks http only", "",
-                 "use an ssh tunnel or a TLS proxy on this machine, and its http:// address"};
-  }
-  if (!text.starts_with("http://")) return bad(text, "it doesn't begin with http://");
-  const std::string_view rest = text.substr(7);
+  const bool tls = text.starts_with("https://");
+  if (!tls && !text.starts_with("http://"))
+    return bad(text, "it begins neither with http:// nor with https://");
+  const std::string_view rest = text.substr(tls ? 8 : 7);
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   std::string_view authority = rest.substr(0, slash);
   std::string_view prefix = rest.substr(slash);
@@ -29,9 +27,10 @@ Result<Url> parse_url(std::string_view text) {
   if (authority.find('@') != std::string_view::npos)
     return bad(text, "a user doesn't belong there");
   Url url;
+  url.tls = tls;
   url.authority = authority;
   url.prefix = prefix;
-  url.port = "80";
+  url.port = tls ? "443" : "80";
   if (authority.starts_with('[')) {
     const std::size_t end = authority.find(']');
     if (end == std::string_view::npos) return bad(text, "the bracket isn't closed");

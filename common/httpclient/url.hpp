@@ -9,14 +9,14 @@
 namespace cupel::httpclient {
 
 struct Url {
+  bool tls = false;
   std::string host;       ///< Without brackets.
-  std::string port;       ///< "80" where none is given.
+  std::string port;       ///< "80" or "443" where none is given.
   std::string prefix;     ///< "" or "/x", never ending in '/'.
   std::string authority;  ///< As it goes into the Host header.
 };
 
-/// http://HOST[:PORT][/PREFIX]. Errors: bad_value; not_supported for https (put a TLS proxy in
-/// front).
+/// http://HOST[:PORT][/PREFIX], or https://. Errors: bad_value.
 [[nodiscard]] Result<Url> parse_url(std::string_view text);
 
 /// Percent-encodes what may not stand in a path segment or a query value.

@@ -11,6 +11,11 @@ void LiveLogs::erase(std::map<Key, Entry>::iterator entry) {
 }
 
 void LiveLogs::add(const LogTail& tail) {
+  take(tail);
+  if (changed_) changed_();
+}
+
+void LiveLogs::take(const LogTail& tail) {
   const std::lock_guard lock(mutex_);
   const Key key{tail.task.value, tail.check, tail.stream};
   auto found = streams_.find(key);
@@ -45,10 +50,13 @@ void LiveLogs::add(const LogTail& tail) {
 }
 
 void LiveLogs::drop(TaskId task) {
-  const std::lock_guard lock(mutex_);
-  auto entry =
-      streams_.lower_bound({task.value, static_cast<CheckKind>(0), static_cast<Stream>(0)});
-  while (entry != streams_.end() && std::get<0>(entry->first) == task.value) erase(entry++);
+  {
+    const std::lock_guard lock(mutex_);
+    auto entry =
+        streams_.lower_bound({task.value, static_cast<CheckKind>(0), static_cast<Stream>(0)});
+    while (entry != streams_.end() && std::get<0>(entry->first) == task.value) erase(entry++);
+  }
+  if (changed_) changed_();
 }
 
 std::optional<LiveLogs::View> LiveLogs::read(TaskId task, CheckKind check, Stream stream) const {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <mutex>
@@ -27,6 +28,10 @@ struct LiveLogLimits {
 class LiveLogs {
  public:
   explicit LiveLogs(LiveLogLimits limits = {}) : limits_(limits) {}
+
+  /// Called after each change, outside the lock, on the thread that made it. Set before threads
+  /// share the object.
+  void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
   /// A gap (lost pieces) or another token starts the stream anew at that offset.
   void add(const LogTail& tail);
@@ -49,8 +54,10 @@ class LiveLogs {
     std::list<Key>::iterator age;
   };
   void erase(std::map<Key, Entry>::iterator entry);
+  void take(const LogTail& tail);
 
   LiveLogLimits limits_;
+  std::function<void()> changed_;
   mutable std::mutex mutex_;
   std::map<Key, Entry> streams_;
   std::list<Key> by_age_;  ///< Longest silent first.

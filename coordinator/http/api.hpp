@@ -8,6 +8,7 @@
 #include "coordinator/fs/plan_store.hpp"
 #include "coordinator/http/control_port.hpp"
 #include "coordinator/http/event_hub.hpp"
+#include "coordinator/http/log_watch.hpp"
 #include "coordinator/http/read_pool.hpp"
 
 #include <functional>
@@ -32,6 +33,8 @@ class Api {
  public:
   explicit Api(ApiParts parts) : parts_(std::move(parts)) {}
   void install(cupel::http::Server& server);
+  /// Some live log has grown, or a task with one has ended. On the HTTP loop.
+  void logs_changed() { log_watch_.notify(); }
 
  private:
   using Answer = boost::asio::awaitable<cupel::http::Response>;
@@ -55,6 +58,7 @@ class Api {
 
   Answer show_task(Request request);
   Answer log(Request request);
+  Answer follow_log(TaskId task, CheckKind check, Stream stream, std::uint64_t from);
   Result<std::unique_ptr<cupel::http::UploadSink>> upload(const Request& request);
 
   Answer list_workers(Request request);
@@ -71,6 +75,7 @@ class Api {
   boost::asio::awaitable<Result<CampaignSummary>> find(CampaignId id);
 
   ApiParts parts_;
+  LogWatch log_watch_;
 };
 
 /// "c-..." of the request's parameter; not_found when it is none.

@@ -1,7 +1,12 @@
+#include "common/async/clock.hpp"
 #include "common/core/json.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/http/views.hpp"
+#include "coordinator/http/whole_result.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <utility>
 
 namespace cupel::coordinator::http {
@@ -17,6 +22,16 @@ std::optional<Stream> parse_stream(std::string_view text) {
   if (text.empty() || text == "stdout") return Stream::out;
   if (text == "stderr") return Stream::err;
   return parse_name<Stream>(text);
+}
+
+/// How long a request waits for more of a log.
+constexpr Duration kFollowWait = std::chrono::seconds(25);
+
+std::optional<std::uint64_t> byte_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 class ArtifactSink final : public cupel::http::UploadSink {
@@ -69,13 +84,18 @@ void Api::install_tasks(cupel::http::Server& server) {
 Api::Answer Api::show_task(Request request) {
   const auto id = id_param<TaskId>(request, "t");
   if (!id) co_return problem(id.error());
-  std::function<Result<TaskView>(StoreReader&)> read = [id = *id](StoreReader& reader) {
-    return reader.task(id);
+  using Shown = std::pair<TaskView, nlohmann::json>;
+  std::function<Result<Shown>(StoreReader&)> read =
+      [id = *id, &artifacts = parts_.artifacts](StoreReader& reader) -> Result<Shown> {
+    auto view = reader.task(id);
+    if (!view) return view.error();
+    nlohmann::json record = whole_result(view->result, artifacts);
+    return Shown(std::move(*view), std::move(record));
   };
-  const auto view = co_await parts_.readers.run(std::move(read));
-  if (!view) co_return problem(view.error());
+  auto shown = co_await parts_.readers.run(std::move(read));
+  if (!shown) co_return problem(shown.error());
   const auto why = co_await parts_.control.why(*id);
-  co_return json_response(200, task_view(*view, why));
+  co_return json_response(200, task_view(shown->first, why, std::move(shown->second)));
 }
 
 Api::Answer Api::log(Request request) {
@@ -89,6 +109,16 @@ Api::Answer Api::log(Request request) {
                        .what = "there is no such log",
                        .detail = {},
                        .hint = "check=list|build|vet|test|scan|custom and stream=stdout|stderr"});
+  }
+  if (request.argument("wait") == "1") {
+    const auto from = byte_number(request.argument("from"));
+    if (!from) {
+      co_return problem({.code = Errc::bad_value,
+                         .what = "from must be the number of a byte",
+                         .detail = {},
+                         .hint = {}});
+    }
+    co_return co_await follow_log(*id, *check, *stream, *from);
   }
   std::function<Result<TaskView>(StoreReader&)> read = [id = *id](StoreReader& reader) {
     return reader.task(id);
@@ -116,6 +146,37 @@ Api::Answer Api::log(Request request) {
   // The oldest bytes of a long log are gone from memory: where the first one here stands.
   response.headers.emplace_back("X-Cupel-Log-Offset", std::to_string(live ? live->offset : 0));
   co_return response;
+}
+
+Api::Answer Api::follow_log(TaskId task, CheckKind check, Stream stream, std::uint64_t from) {
+  const TimePoint until = async::monotonic_now() + kFollowWait;
+  for (;;) {
+    const auto live = parts_.live_logs.read(task, check, stream);
+    if (live && live->offset + live->bytes.size() > from) {
+      const std::uint64_t first = std::max(from, live->offset);
+      Response response = log_bytes(live->bytes.substr(first - live->offset));
+      response.headers.emplace_back("X-Cupel-Log-State", "running");
+      response.headers.emplace_back("X-Cupel-Log-Offset", std::to_string(first));
+      co_return response;
+    }
+    std::function<Result<TaskView>(StoreReader&)> read = [task](StoreReader& reader) {
+      return reader.task(task);
+    };
+    const auto view = co_await parts_.readers.run(std::move(read));
+    if (!view) co_return problem(view.error());
+    const TaskState state = view->task.state;
+    const bool open =
+        state == TaskState::leased || state == TaskState::queued || state == TaskState::blocked;
+    if (!open || async::monotonic_now() >= until) {
+      Response response = log_bytes(std::string());
+      response.headers.emplace_back("X-Cupel-Log-State", !open                        ? "ended"
+                                                         : state == TaskState::leased ? "running"
+                                                                                      : "waiting");
+      response.headers.emplace_back("X-Cupel-Log-Offset", std::to_string(from));
+      co_return response;
+    }
+    co_await log_watch_.changed(until);
+  }
 }
 
 Result<std::unique_ptr<cupel::http::UploadSink>> Api::upload(const Request& request) {

@@ -28,7 +28,9 @@ TEST(Url, WhatIsNoneIsRefused) {
     ASSERT_FALSE(url) << bad;
     EXPECT_EQ(url.error().code, Errc::bad_value) << bad;
   }
-  EXPECT_EQ(parse_url("https://h").error().code, Errc::not_supported);
+  EXPECT_EQ(parse_url("ftp://h").error().code, Errc::bad_value);
+  EXPECT_TRUE(parse_url("https://h")->tls);
+  EXPECT_EQ(parse_url("https://h")->port, "443");
 }
 
 TEST(PercentEncoding, KeepsOnlyUnreservedCharacters) {

@@ -2,13 +2,16 @@
 #include "common/fs/files.hpp"
 #include "common/httpclient/client.hpp"
 #include "common/net/trust_list.hpp"
+#include "common/wire/codec.hpp"
 #include "tests/unit/coordinator_app/daemon_process.hpp"
 #include "tests/unit/coordinator_app/scripted_worker.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <set>
 #include <signal.h>
@@ -247,6 +250,104 @@ TEST_F(DaemonTest, ACancelledCampaignStopsItsWorkersAndItsCountsAddUp) {
     sum += count.get<std::uint64_t>();
   EXPECT_EQ(sum, summary["units"].get<std::uint64_t>()) << summary;
   EXPECT_EQ(summary["tasks"]["leased"], 0) << summary;
+}
+
+TEST_F(DaemonTest, FindingsThatAreTooManyForAMessageAreAllInTheResults) {
+  trust(key_);
+  start();
+  TaskResult large;
+  for (int i = 0; i < 9'000; ++i) {
+    Finding finding;
+    finding.kind = FindingKind::test_failure;
+    finding.test = "Test" + std::to_string(i);
+    finding.message = std::string(200, 'm');
+    large.findings.push_back(finding);
+  }
+  const auto all = wire::split_findings(large);
+  ASSERT_TRUE(all);
+  ASSERT_LT(large.findings.size(), 3'000U);
+  ASSERT_TRUE(fs::write_file_durably(dir_ / "findings", *all, 0600));
+  const auto uploaded =
+      client().upload("/api/v1/artifacts", dir_ / "findings",
+                      {{"X-Cupel-Digest", "sha256:" + large.findings_artifact.hex()}});
+  ASSERT_TRUE(uploaded) << uploaded.error().text();
+  start_worker(
+      [&large](const Lease& lease) {
+        auto result = pass_everything(lease);
+        if (result->outcome == Outcome::failing) {
+          result->findings = large.findings;
+          result->findings_artifact = large.findings_artifact;
+        }
+        return result;
+      },
+      key_);
+
+  const std::string campaign = submit();
+  events_until_end(campaign);
+
+  // A page also ends by size, so there may be more than one.
+  std::vector<json> failing;
+  std::string page;
+  do {
+    const json answer = get("/api/v1/campaigns/" + campaign + "/results" + page);
+    for (const json& unit : answer["results"]) {
+      if (unit["verdict"] == "failing") failing.push_back(unit);
+    }
+    page = answer.contains("next_page_token")
+               ? "?page_token=" + answer["next_page_token"].get<std::string>()
+               : "";
+  } while (!page.empty());
+  ASSERT_EQ(failing.size(), 3U);
+  for (const json& unit : failing) {
+    EXPECT_EQ(unit["findings"].size(), 9'000U);
+    EXPECT_EQ(unit["findings"].back()["test"], "Test8999");
+    EXPECT_EQ(unit["findings_truncated"], false);
+  }
+  const json task = get("/api/v1/tasks/" + failing[0]["task"].get<std::string>());
+  EXPECT_EQ(task["result"]["findings"].size(), 9'000U);
+}
+
+TEST_F(DaemonTest, ALogThatGrowsIsAnsweredAsItGrows) {
+  trust(key_);
+  start();
+  start_worker(
+      [](const Lease& lease) {
+        return std::holds_alternative<Execute>(lease.spec.work) ? std::nullopt
+                                                                : pass_everything(lease);
+      },
+      key_);
+  submit();
+  worker_->wait_for_leases(10);  // three sources, six module sets, so at least one execute
+  const auto leases = worker_->leases();
+  const auto running = std::ranges::find_if(
+      leases, [](const Lease& lease) { return std::holds_alternative<Execute>(lease.spec.work); });
+  ASSERT_NE(running, leases.end());
+  const auto follow = [this, id = running->spec.id](std::uint64_t from) {
+    return std::async(std::launch::async, [this, id, from] {
+      std::pair<std::string, std::string> got;  // state, bytes
+      const auto done = client().download(
+          "/api/v1/tasks/" + id.text() +
+              "/log?check=test&stream=stdout&wait=1&from=" + std::to_string(from),
+          0, [&got](std::string_view bytes) { return got.second += bytes, true; },
+          [&got](const httpclient::Headers& headers) {
+            for (const auto& [name, value] : headers) {
+              if (name == "X-Cupel-Log-State") got.first = value;
+            }
+            return true;
+          });
+      EXPECT_TRUE(done) << done.error().text();
+      return got;
+    });
+  };
+
+  auto first = follow(0);
+  worker_->send_raw(wire::encode(ToCoordinator(
+      LogTail{running->spec.id, running->token, CheckKind::test, Stream::out, 0, "one\n"})));
+  EXPECT_EQ(first.get(), std::pair(std::string("running"), std::string("one\n")));
+  auto second = follow(4);
+  worker_->answer(*pass_everything(*running));
+
+  EXPECT_EQ(second.get(), std::pair(std::string("ended"), std::string()));
 }
 
 TEST_F(DaemonTest, ABrokenFileIsAnsweredWithThePlacesOfItsFaults) {
