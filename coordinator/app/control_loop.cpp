@@ -109,7 +109,11 @@ void ControlLoop::carry_out(Action action) {
       loop.parts_.session_closed(closed.session);
     }
     void operator()(const Observe& sample) const { loop.parts_.metrics.observe(sample); }
-    void operator()(const StoreLost& lost) const { loop.parts_.store_lost(lost.error); }
+    void operator()(const StoreLost& lost) const {
+      // Nothing that waits was promised; who asked learns why.
+      for (auto& [id, answered] : std::exchange(loop.waiting_, {})) answered(lost.error);
+      loop.parts_.store_lost(lost.error);
+    }
   };
   std::visit(Visitor{*this}, action);
 }

@@ -6,11 +6,12 @@
 #include "common/fs/files.hpp"
 #include "coordinator/app/control_loop.hpp"
 #include "coordinator/app/file_watch.hpp"
+#include "coordinator/app/loop_thread.hpp"
+#include "coordinator/app/readiness.hpp"
 #include "coordinator/app/secrets.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/sql/store.hpp"
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -20,11 +21,8 @@
 
 #include <atomic>
 #include <csignal>
-#include <cstdio>
-#include <mutex>
 #include <optional>
 #include <systemd/sd-daemon.h>
-#include <thread>
 #include <utility>
 
 namespace cupel::coordinator {
@@ -35,57 +33,7 @@ namespace asio = boost::asio;
 constexpr int kReaderThreads = 2;
 constexpr int kZmqThreads = 2;
 constexpr std::chrono::milliseconds kStopGrace{5'000};
-
-/// An event loop with a thread of its own, which ends when stop() is called.
-class LoopThread {
- public:
-  explicit LoopThread(std::string name) : name_(std::move(name)) {}
-  ~LoopThread() { join(); }
-  LoopThread(const LoopThread&) = delete;
-  LoopThread& operator=(const LoopThread&) = delete;
-
-  [[nodiscard]] asio::io_context& io() { return io_; }
-  void start() {
-    thread_ = std::thread([this] {
-      try {
-        io_.run();
-      } catch (const std::exception& error) {
-        // Nothing may escape: the state of this loop is unknown now, and a supervisor starts us
-        // anew.
-        spdlog::critical("the {} loop failed: {}", name_, error.what());
-        spdlog::default_logger()->flush();
-        std::_Exit(error_info(Errc::bug).exit_code);
-      }
-    });
-  }
-  void join() {
-    io_.stop();
-    if (thread_.joinable()) thread_.join();
-  }
-
- private:
-  std::string name_;
-  asio::io_context io_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> guard_ = asio::make_work_guard(io_);
-  std::thread thread_;
-};
-
-/// Why the coordinator is not ready; read by health checks.
-class Readiness {
- public:
-  void set(std::string why) {
-    const std::lock_guard lock(mutex_);
-    why_ = std::move(why);
-  }
-  [[nodiscard]] std::string why() const {
-    const std::lock_guard lock(mutex_);
-    return why_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::string why_ = "the coordinator is starting";
-};
+constexpr std::chrono::milliseconds kLostGrace{1'000};  // for answers that say so
 
 Now wall_and_mono() {
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
@@ -147,8 +95,7 @@ class Daemon {
 };
 
 Result<void> Daemon::start() {
-  app::start_log({"cupel-coordinator", options_.log_format, options_.log_level},
-                 metrics_.log_counter());
+  app::start_log(options_.log, metrics_.log_counter());
   spdlog::info("cupel-coordinator {} starts, data in {}", kVersion, options_.data_dir);
   if (auto made = cupel::fs::ensure_private_dir(options_.data_dir); !made) return made;
   auto lock = cupel::fs::FileLock::take(options_.data_dir + "/lock");
@@ -232,7 +179,7 @@ Result<void> Daemon::open_store() {
             spdlog::critical("the store failed, the coordinator ends: {}", error.text());
             readiness_.set("the store failed");
             exit_code_ = error_info(error.code).exit_code;
-            begin_stop(std::chrono::milliseconds(0));
+            begin_stop(kLostGrace);
           }};
   control_ = std::make_unique<ControlLoop>(
       std::move(parts),
@@ -284,6 +231,7 @@ Result<void> Daemon::open_http() {
                      .metrics = [this] { return metrics_text(); },
                      .not_ready_why = [this] { return readiness_.why(); }});
   api_->install(*server_);
+  live_logs_.on_change([this] { asio::post(http_loop_.io(), [this] { api_->logs_changed(); }); });
   numbers_.know_routes(server_->patterns());
   return server_->listen();
 }

@@ -1,5 +1,7 @@
 #include "coordinator/app/options.hpp"
 
+#include "common/app/settings.hpp"
+
 #include <utility>
 
 namespace cupel::coordinator {
@@ -53,19 +55,10 @@ config::Schema settings_schema() {
            "Tokens of the API, one a line: TOKEN [NAME [SCOPE,SCOPE]]; made at the first start; "
            "default: in data_dir",
        .example = "/etc/cupel/token"});
-  schema.add(
-      {.name = "ready_file",
-       .type = Type::path,
-       .sentence = "Written when everything listens: JSON with the addresses and the public key",
-       .example = "/run/cupel/coordinator.json"});
-  schema.add({.name = "log_format",
-              .sentence = "Form of the log on standard error",
-              .fallback = "text",
-              .choices = {"text", "json"}});
-  schema.add({.name = "log_level",
-              .sentence = "What is logged",
-              .fallback = "info",
-              .choices = {"trace", "debug", "info", "warn", "error", "off"}});
+  app::add_ready_file(schema,
+                      "Written when everything listens: JSON with the addresses and the public key",
+                      "/run/cupel/coordinator.json");
+  app::add_log_settings(schema);
   schema.add({.name = "heartbeat_ms",
               .type = Type::number,
               .sentence = "How often a worker must say that it lives",
@@ -109,11 +102,7 @@ config::Schema settings_schema() {
               .fallback = "60000",
               .min = 100,
               .max = 86'400'000});
-  schema.add({.name = "disk_reserve",
-              .type = Type::size,
-              .sentence = "Space that artifacts must leave free for the store",
-              .fallback = "256MiB",
-              .min = 0});
+  app::add_disk_reserve(schema, "Space that artifacts must leave free for the store", "256MiB");
   return schema;
 }
 
@@ -131,10 +120,8 @@ Result<Options> options_from(const config::Settings& settings) {
   options.trusted_keys = in_data_dir("trusted_keys", "trusted_keys");
   options.token_file = in_data_dir("token_file", "token");
   options.ready_file = settings.text("ready_file");
-  options.log_format =
-      app::parse_log_format(settings.text("log_format")).value_or(app::LogFormat::text);
-  options.log_level = settings.text("log_level");
-  options.reserve_bytes = static_cast<std::uint64_t>(settings.number("disk_reserve"));
+  options.log = app::log_options(settings, "cupel-coordinator");
+  options.reserve_bytes = app::disk_reserve(settings);
   options.machine.heartbeat = milliseconds(settings, "heartbeat_ms");
   options.machine.lease = milliseconds(settings, "lease_ms");
   options.machine.task_max = settings.duration("max_task");

@@ -20,8 +20,7 @@ struct Options {
   std::string trusted_keys;
   std::string token_file;
   std::string ready_file;  ///< Empty: none.
-  app::LogFormat log_format = app::LogFormat::text;
-  std::string log_level;
+  app::LogOptions log;
   std::uint64_t reserve_bytes = 0;
   MachineSettings machine;
 };

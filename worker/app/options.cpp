@@ -1,5 +1,7 @@
 #include "worker/app/options.hpp"
 
+#include "common/app/settings.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -11,10 +13,15 @@ namespace {
 
 using config::Type;
 
-std::string beside_this_program(const char* name) {
+/// In a build tree it lies beside this program, installed in ../libexec/cupel.
+std::string wrapper_of_this_program() {
   std::error_code ec;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ec);
-  return ec ? std::string(name) : (self.parent_path() / name).string();
+  const auto beside = self.parent_path() / "cupel-init";
+  const auto installed = self.parent_path().parent_path() / "libexec" / "cupel" / "cupel-init";
+  const bool is_installed =
+      !std::filesystem::exists(beside, ec) && std::filesystem::exists(installed, ec);
+  return (is_installed ? installed : beside).string();
 }
 
 std::string host_name() {
@@ -52,18 +59,8 @@ void add_connection(config::Schema& schema) {
               .sentence = "Address of /metrics and /-/ready; empty: none",
               .fallback = "127.0.0.1:9464",
               .example = "0.0.0.0:9464"});
-  schema.add({.name = "ready_file",
-              .type = Type::path,
-              .sentence = "Written when the worker takes tasks",
-              .example = "/run/cupel/worker.json"});
-  schema.add({.name = "log_format",
-              .sentence = "Form of the log on standard error",
-              .fallback = "text",
-              .choices = {"text", "json"}});
-  schema.add({.name = "log_level",
-              .sentence = "What is logged",
-              .fallback = "info",
-              .choices = {"trace", "debug", "info", "warn", "error", "off"}});
+  app::add_ready_file(schema, "Written when the worker takes tasks", "/run/cupel/worker.json");
+  app::add_log_settings(schema);
 }
 
 void add_engine(config::Schema& schema) {
@@ -88,7 +85,7 @@ void add_engine(config::Schema& schema) {
               .type = Type::path,
               .sentence =
                   "The static program that is PID 1 in every container; default: cupel-init beside "
-                  "this program"});
+                  "this program, or in ../libexec/cupel"});
   schema.add({.name = "slots",
               .type = Type::number,
               .sentence = "Tasks at once; 0: from cores and memory",
@@ -150,11 +147,7 @@ void add_sources(config::Schema& schema) {
 }
 
 void add_storage(config::Schema& schema) {
-  schema.add({.name = "disk_reserve",
-              .type = Type::size,
-              .sentence = "Below this much free disk no task is taken",
-              .fallback = "5GiB",
-              .min = 0});
+  app::add_disk_reserve(schema, "Below this much free disk no task is taken", "5GiB");
   schema.add({.name = "inode_reserve",
               .type = Type::number,
               .sentence = "Likewise for inodes",
@@ -270,12 +263,11 @@ Result<Options> options_from(const config::Settings& settings) {
   options.engine_socket = settings.text("engine_socket");
   options.wrapper = settings.is_set("wrapper") && !settings.text("wrapper").empty()
                         ? settings.text("wrapper")
-                        : beside_this_program("cupel-init");
+                        : wrapper_of_this_program();
   options.slots = static_cast<std::uint32_t>(settings.number("slots"));
   options.metrics_listen = settings.text("metrics_listen");
   options.ready_file = settings.text("ready_file");
-  options.log_format = settings.text("log_format");
-  options.log_level = settings.text("log_level");
+  options.log = app::log_options(settings, "cupel-worker");
   options.module_proxy = settings.text("module_proxy");
   options.checksum_database = settings.text("checksum_database");
   options.fixture_proxy = settings.text("fixture_proxy");
@@ -291,7 +283,7 @@ Result<Options> options_from(const config::Settings& settings) {
   const auto unsigned_of = [&](const char* name) {
     return static_cast<std::uint64_t>(settings.number(name));
   };
-  options.disk_reserve_bytes = unsigned_of("disk_reserve");
+  options.disk_reserve_bytes = app::disk_reserve(settings);
   options.inode_reserve = unsigned_of("inode_reserve");
   options.outbox_reserve_bytes = unsigned_of("outbox_reserve");
   options.modcache_bytes_max = unsigned_of("modcache_max");

@@ -1,6 +1,7 @@
 /// The settings of cupel-worker and the values that the rest of the program is given.
 #pragma once
 
+#include "common/app/log.hpp"
 #include "common/config/config.hpp"
 #include "common/core/error.hpp"
 #include "common/core/settings.hpp"
@@ -36,8 +37,7 @@ struct Options {
   std::uint32_t slots = 0;     ///< 0: from the host's cores and memory.
   std::string metrics_listen;  ///< Empty: no endpoint.
   std::string ready_file;
-  std::string log_format;
-  std::string log_level;
+  app::LogOptions log;
   std::string module_proxy;       ///< GOPROXY of acquire; empty: environment, then the go command.
   std::string checksum_database;  ///< GOSUMDB, likewise.
   std::string fixture_proxy;      ///< Directory of a file proxy; replaces the network.
