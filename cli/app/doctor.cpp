@@ -1,14 +1,12 @@
 #include "cli/app/commands.hpp"
 #include "cli/app/connection.hpp"
+#include "cli/app/engine_check.hpp"
 #include "cli/app/local_fleet.hpp"
 #include "cli/core/exit_codes.hpp"
 #include "cli/image/process.hpp"
-#include "common/docker/client.hpp"
 #include "common/fs/files.hpp"
 #include "common/text/units.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -131,23 +129,15 @@ void check_coordinator(Sheet& sheet, const Request& request) {
             "start cupel-worker with a trusted key: 'cupel key trust'");
 }
 
-boost::asio::awaitable<void> check_engine(Sheet& sheet, docker::Client& client,
-                                          std::string socket) {
-  const auto version = co_await client.negotiate();
-  if (!version) {
-    sheet.add(version.error());
-    co_return;
-  }
-  sheet.add(Mark::ok, "engine at " + socket + ", version " + version->version + ", API " +
-                          version->api.text());
-  const std::vector<std::string> labels = {"cupel.image.identity"};
-  const auto images = co_await client.image_list(labels);
-  if (!images) {
-    sheet.add(images.error());
-    co_return;
-  }
-  sheet.add(images->empty() ? Mark::fail : Mark::ok,
-            std::to_string(images->size()) + " toolchain images are on the engine",
+void check_engine(Sheet& sheet, const Request& request) {
+  const auto socket = engine_socket(request.local.engine_socket);
+  if (!socket) return sheet.add(socket.error());
+  const auto engine = ask_engine(*socket);
+  if (!engine) return sheet.add(engine.error());
+  sheet.add(Mark::ok,
+            "engine at " + *socket + ", version " + engine->version + ", API " + engine->api);
+  sheet.add(engine->images == 0 ? Mark::fail : Mark::ok,
+            std::to_string(engine->images) + " toolchain images are on the engine",
             "'cupel image pull 1.26' or 'cupel image build 1.26' brings one");
 }
 
@@ -217,22 +207,7 @@ void check_go(Sheet& sheet, const std::map<std::string, std::string>& variables)
 
 void check_worker(Sheet& sheet, const Request& request) {
   const auto variables = environment();
-  docker::ClientOptions options;
-  const auto socket = request.local.engine_socket.empty()
-                          ? docker::find_socket(variables)
-                          : Result<std::string>(request.local.engine_socket);
-  if (!socket) {
-    sheet.add(socket.error());
-  } else {
-    options.socket_path = *socket;
-    boost::asio::io_context io(1);
-    docker::Client client(io.get_executor(), options);
-    std::exception_ptr failure;
-    boost::asio::co_spawn(io, check_engine(sheet, client, *socket),
-                          [&failure](std::exception_ptr thrown) { failure = std::move(thrown); });
-    io.run();
-    if (failure) std::rethrow_exception(failure);
-  }
+  check_engine(sheet, request);
   check_private(sheet, state_home() / "local");
   check_key_files(sheet, state_home() / "local" / "keys");
   check_disk(sheet, state_home());

@@ -1,11 +1,14 @@
 #include "cli/app/local_fleet.hpp"
 
+#include "cli/app/engine_check.hpp"
+#include "cli/core/daemon_log.hpp"
 #include "cli/core/report_data.hpp"
 #include "common/net/curve_keys.hpp"
 #include "common/net/trust_list.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -22,20 +25,23 @@ using namespace std::chrono_literals;
 
 constexpr Duration kCoordinatorStart = 60s;  // recovery of a large store included
 constexpr Duration kWorkerStart = 180s;      // mount probe and first seed on a loaded machine
+constexpr Duration kTroubleLimit = 10s;      // for a worker that says what keeps it from its work
 constexpr Duration kStopLimit = 30s;
 constexpr int kRestartsMax = 3;
 constexpr std::uint64_t kReadyBytesMax = 64 * 1024;
+constexpr std::size_t kLogLinesShown = 12;
 
-/// Watches a folder for files that appear by rename or close.
-class FolderWatch {
+/// Watches for the ready file, which appears by rename, and for more lines in the log.
+class StartWatch {
  public:
-  explicit FolderWatch(const std::filesystem::path& dir)
+  StartWatch(const std::filesystem::path& ready_dir, const std::filesystem::path& log)
       : fd_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
-    inotify_add_watch(fd_, dir.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE);
+    inotify_add_watch(fd_, ready_dir.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE);
+    inotify_add_watch(fd_, log.c_str(), IN_MODIFY);
   }
-  FolderWatch(const FolderWatch&) = delete;
-  FolderWatch& operator=(const FolderWatch&) = delete;
-  ~FolderWatch() { close(fd_); }
+  StartWatch(const StartWatch&) = delete;
+  StartWatch& operator=(const StartWatch&) = delete;
+  ~StartWatch() { close(fd_); }
   [[nodiscard]] int fd() const { return fd_; }
   void drain() const {
     std::array<char, 4096> events{};
@@ -46,6 +52,14 @@ class FolderWatch {
  private:
   int fd_;
 };
+
+/// What a daemon said before it ended, or instead of getting ready, under the code that it named.
+Error not_started(const std::string& what, const std::filesystem::path& log) {
+  const std::string tail = tail_of(log, kLogLinesShown);
+  const std::string said = newest_trouble(tail).value_or(tail);
+  return {code_named_in(said).value_or(Errc::process_failed), what, said,
+          "its whole log is " + log.string()};
+}
 
 }  // namespace
 
@@ -81,6 +95,9 @@ Result<std::unique_ptr<LocalFleet>> LocalFleet::start(const LocalOptions& option
   }
   std::unique_ptr<LocalFleet> fleet(
       new LocalFleet(options, console, interrupts, dir, std::move(*lock)));
+  if (with_workers) {
+    if (const auto usable = fleet->check_engine(); !usable) return usable.error();
+  }
   if (const auto prepared = fleet->prepare(); !prepared) return prepared.error();
   if (const auto started = fleet->start_coordinator(); !started) return started.error();
   if (!with_workers) return fleet;
@@ -116,6 +133,24 @@ Result<void> LocalFleet::ensure_key(const std::filesystem::path& file,
   return boost::system::in_place_value;
 }
 
+Result<void> LocalFleet::check_engine() {
+  // A configuration file may name the socket; then the worker finds out by itself.
+  const bool named_elsewhere =
+      !options_.worker_config.empty() || std::getenv("CUPEL_WORKER_ENGINE_SOCKET") != nullptr;
+  if (options_.engine_socket.empty() && named_elsewhere) return boost::system::in_place_value;
+  auto socket = engine_socket(options_.engine_socket);
+  if (!socket) return socket.error();
+  options_.engine_socket = std::move(*socket);
+  const auto engine = ask_engine(options_.engine_socket);
+  if (!engine) return engine.error();
+  if (engine->images == 0) {
+    return Error{Errc::image_missing,
+                 "the engine at " + options_.engine_socket + " holds no toolchain image", "",
+                 "'cupel image build 1.24 1.26' or 'cupel image pull 1.24 1.26' brings them"};
+  }
+  return boost::system::in_place_value;
+}
+
 Result<void> LocalFleet::prepare() {
   for (const auto& dir : {dir_ / "coordinator", dir_ / "keys", dir_ / "logs", dir_ / "ready"}) {
     if (const auto made = fs::ensure_private_dir(dir); !made) return made.error();
@@ -141,20 +176,28 @@ Result<void> LocalFleet::prepare() {
 
 Result<std::string> LocalFleet::await_ready(const std::filesystem::path& file, Child& child,
                                             const std::string& what, Duration limit) {
-  const FolderWatch watch(file.parent_path());
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const StartWatch watch(file.parent_path(), child.log_file());
+  auto deadline = std::chrono::steady_clock::now() + limit;
+  std::string said;
   while (true) {
     watch.drain();
     if (auto text = fs::read_file(file, kReadyBytesMax)) return text;
     if (const auto ended = child.ended()) {
-      return Error{Errc::process_failed, what + " ended at its start with " + ended->text(),
-                   tail_of(child.log_file(), 12), "its log is " + child.log_file().string()};
+      return not_started(what + " ended at its start with " + ended->text(), child.log_file());
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
-      return Error{Errc::process_failed, what + " was not ready in time",
-                   tail_of(child.log_file(), 12), "its log is " + child.log_file().string()};
+      return not_started(what + " was not ready in time", child.log_file());
+    }
+    const std::string trouble =
+        newest_trouble(tail_of(child.log_file(), kLogLinesShown)).value_or("");
+    if (!trouble.empty() && trouble != said) {
+      if (said.empty())
+        deadline = std::min(deadline, std::chrono::steady_clock::now() + kTroubleLimit);
+      said = trouble;
+      console_.say(what + ": " + trouble);
+      continue;
     }
     std::array<pollfd, 3> fds = {pollfd{watch.fd(), POLLIN, 0}, pollfd{child.fd(), POLLIN, 0},
                                  pollfd{interrupts_.fd(), POLLIN, 0}};
@@ -244,7 +287,7 @@ Result<void> LocalFleet::look_after() {
   if (coordinator_) {
     if (const auto ended = coordinator_->ended()) {
       return Error{Errc::process_failed, "the coordinator ended with " + ended->text(),
-                   tail_of(coordinator_->log_file(), 12),
+                   tail_of(coordinator_->log_file(), kLogLinesShown),
                    "its log is " + coordinator_->log_file().string() +
                        "; 'cupel run --local' again resumes from its store"};
     }
@@ -255,9 +298,10 @@ Result<void> LocalFleet::look_after() {
     if (!ended) continue;
     interrupts_.unwatch(worker.child->fd());
     if (++worker.restarts > kRestartsMax) {
-      return Error{
-          Errc::process_failed, "worker " + worker.name + " ended again with " + ended->text(),
-          tail_of(worker.child->log_file(), 12), "its log is " + worker.child->log_file().string()};
+      return Error{Errc::process_failed,
+                   "worker " + worker.name + " ended again with " + ended->text(),
+                   tail_of(worker.child->log_file(), kLogLinesShown),
+                   "its log is " + worker.child->log_file().string()};
     }
     console_.say("worker " + worker.name + " ended with " + ended->text() +
                  "; it is started again");

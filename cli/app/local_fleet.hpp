@@ -53,6 +53,8 @@ class LocalFleet {
 
   LocalFleet(const LocalOptions& options, Console& console, Interrupts& interrupts,
              std::filesystem::path dir, fs::FileLock lock);
+  /// Before anything is started: does an engine answer, and does it hold a toolchain image?
+  Result<void> check_engine();
   Result<void> prepare();
   Result<void> start_coordinator();
   Result<void> start_worker(Worker& worker);

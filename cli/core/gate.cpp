@@ -9,8 +9,8 @@
 namespace cupel::cli {
 
 GateAnswer judge_gate(const ReportData& data) {
-  std::vector<std::string> fail_on = {"failing"};
-  double ratio_max = 1;
+  std::vector<std::string> fail_on = {"failing", "refused"};
+  double ratio_max = 0.05;
   if (data.document.is_object() && data.document.contains("gate")) {
     const json& gate = data.document["gate"];
     if (gate.is_object() && gate.contains("fail_on")) {
@@ -19,7 +19,7 @@ GateAnswer judge_gate(const ReportData& data) {
         if (verdict.is_string()) fail_on.push_back(verdict.get<std::string>());
       }
     }
-    ratio_max = number_of(gate, "max_inconclusive_ratio", 1);
+    ratio_max = number_of(gate, "max_inconclusive_ratio", ratio_max);
   }
   std::string failed;
   std::size_t open = 0;

@@ -76,6 +76,13 @@ std::vector<std::pair<std::string, std::size_t>> count_verdicts(const std::vecto
   return ordered;
 }
 
+std::string message_of(const json& unit) {
+  std::string message = text_of(unit, "message");
+  const std::string prefix = text_of(unit, "reason") + ": ";
+  if (message.starts_with(prefix)) message.erase(0, prefix.size());
+  return message;
+}
+
 std::string sum_line(const std::vector<json>& results) {
   std::string out = std::to_string(results.size()) + (results.size() == 1 ? " unit" : " units");
   std::string_view separator = " = ";
@@ -115,7 +122,7 @@ std::vector<Group> group_failures(const std::vector<json>& results) {
     Found& group = groups["reason:" + reason];
     if (group.units.empty()) {
       group.kind = reason;
-      group.message = first_line(text_of(unit, "message"), 200);
+      group.message = first_line(message_of(unit), 200);
     }
     group.units.insert(unit_name(unit));
   }

@@ -38,6 +38,8 @@ struct ReportData {
 /// the results, so the sum is their number.
 [[nodiscard]] std::vector<std::pair<std::string, std::size_t>> count_verdicts(
     const std::vector<json>& results);
+/// The unit's message without the name of its reason, which stands beside it.
+[[nodiscard]] std::string message_of(const json& unit);
 /// "12 units = 10 passing + 2 failing".
 [[nodiscard]] std::string sum_line(const std::vector<json>& results);
 

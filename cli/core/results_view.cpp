@@ -1,10 +1,12 @@
 #include "cli/core/results_view.hpp"
 
+#include "cli/core/next_steps.hpp"
 #include "cli/core/table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <set>
 
 namespace cupel::cli {
 namespace {
@@ -25,6 +27,21 @@ std::string_view color_of(const std::string& verdict) {
   return "";
 }
 
+/// What can be done about the reasons of units without an answer, each reason once.
+std::string next_steps(const std::vector<json>& results) {
+  std::set<std::string> reasons;
+  for (const json& unit : results) {
+    const std::string verdict = verdict_of(unit);
+    if (verdict == "inconclusive" || verdict == "refused") reasons.insert(text_of(unit, "reason"));
+  }
+  std::string out;
+  for (const std::string& reason : reasons) {
+    const std::string_view step = next_step(parse_name<Reason>(reason).value_or(Reason::none));
+    if (!step.empty()) out += "  " + reason + ": " + std::string(step) + "\n";
+  }
+  return out.empty() ? "" : "what helps:\n" + out;
+}
+
 }  // namespace
 
 std::string colored(const std::string& verdict, bool color) {
@@ -33,7 +50,7 @@ std::string colored(const std::string& verdict, bool color) {
 }
 
 std::string headline(const json& unit, std::size_t columns) {
-  const std::string message = first_line(text_of(unit, "message"), columns);
+  const std::string message = first_line(message_of(unit), columns);
   if (!message.empty() || verdict_of(unit) == "passing") return message;
   for (const json& finding : list_of(unit, "findings")) {
     const auto kind = parse_name<FindingKind>(text_of(finding, "kind"));
@@ -91,7 +108,7 @@ std::string results_summary(const ReportData& data) {
   if (groups.size() > kGroupsShown) {
     out += "  and " + std::to_string(groups.size() - kGroupsShown) + " more groups of failures\n";
   }
-  return out;
+  return out + next_steps(data.results);
 }
 
 }  // namespace cupel::cli

@@ -94,8 +94,8 @@ struct Campaign {
   std::uint16_t retries_timeout = 1;     ///< Charged budget: a task that timed out runs again.
   std::uint64_t deadline_s = 24 * 3600;  ///< After it the open units are cancelled.
   /// gate: exit code 3. A campaign with a change says [regressed] unless the file says otherwise.
-  std::vector<Verdict> fail_on = {Verdict::failing};
-  double max_inconclusive_ratio = 1.0;  ///< gate: above it exit code 5
+  std::vector<Verdict> fail_on = {Verdict::failing, Verdict::refused};
+  double max_inconclusive_ratio = 0.05;  ///< gate: above it exit code 5
   KeepLogs keep_logs = KeepLogs::all;
   friend bool operator==(const Campaign&, const Campaign&) = default;
 };

@@ -210,7 +210,7 @@ Key gate() {
               .sentence =
                   "Verdicts that fail the gate: exit code 3; [regressed] where there is a "
                   "change.",
-              .fallback = "[failing]",
+              .fallback = "[failing, refused]",
               .choices = {},
               .items_max = count_of<Verdict>()};
   for (std::size_t i = 0; i < count_of<Verdict>(); ++i) {
@@ -219,7 +219,7 @@ Key gate() {
   return section("gate", "Decides the exit code.",
                  {std::move(fail_on),
                   bounded("max_inconclusive_ratio", Shape::fraction,
-                          "More inconclusive units than that: exit code 5.", "1", 0, 1000),
+                          "More inconclusive units than that: exit code 5.", "0.05", 0, 1000),
                   later("waivers", "Known findings.")});
 }
 

@@ -126,6 +126,11 @@ std::string module_rule(std::string_view text) {
       version.front() == '-') {
     return quoted(version) + " is not a version";
   }
+  if (const std::size_t digits = version.find_first_not_of("0123456789");
+      digits > 0 && digits != std::string_view::npos && version[digits] == '.') {
+    return quoted(version) + " is not a version of a module; write \"v" + std::string(version) +
+           "\"";
+  }
   return "";
 }
 

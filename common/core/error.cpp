@@ -1,10 +1,11 @@
 #include "common/core/error.hpp"
 
+#include "common/core/limits.hpp"
+
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <stdexcept>
-
-#include "common/core/limits.hpp"
 
 namespace cupel {
 
@@ -30,7 +31,8 @@ const std::vector<ErrorInfo>& error_registry() {
       {Errc::engine_timeout, "engine_timeout", 1, ""},
       {Errc::engine_refused, "engine_refused", 1, ""},
       {Errc::engine_protocol, "engine_protocol", 1, ""},
-      {Errc::image_missing, "image_missing", 1, "'cupel image pull' or 'cupel image build' gets it"},
+      {Errc::image_missing, "image_missing", 1,
+       "'cupel image pull' or 'cupel image build' gets it"},
       {Errc::mount_probe_failed, "mount_probe_failed", 1,
        "the engine must see the worker's data directory at the same path"},
       {Errc::disk_full, "disk_full", 1, "free space, or move the data directory"},
@@ -40,7 +42,8 @@ const std::vector<ErrorInfo>& error_registry() {
       {Errc::protocol_mismatch, "protocol_mismatch", 6, "upgrade the older side"},
       {Errc::malformed_message, "malformed_message", 6, ""},
       {Errc::lease_lost, "lease_lost", 1, ""},
-      {Errc::not_trusted, "not_trusted", 4, "trust the key with 'cupel key trust' on the coordinator"},
+      {Errc::not_trusted, "not_trusted", 4,
+       "trust the key with 'cupel key trust' on the coordinator"},
       {Errc::duplicate_identity, "duplicate_identity", 4, "give each worker a key of its own"},
       {Errc::retry_later, "retry_later", 1, ""},
       {Errc::refused_by_policy, "refused_by_policy", 1, ""},
@@ -72,11 +75,24 @@ std::string error_tag(Errc code) {
   return text.data();
 }
 
+namespace {
+
+/// Each line of the text as a line of its own, indented.
+void add_lines(std::string& all, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    all += "\n  ";
+    all += text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace
+
 std::string Error::text() const {
   std::string all = what + " (" + error_tag(code) + ")";
-  if (!detail.empty()) all += "\n  " + detail;
-  const std::string_view advice = hint.empty() ? error_info(code).hint : std::string_view(hint);
-  if (!advice.empty()) all += "\n  " + std::string(advice);
+  add_lines(all, detail);
+  add_lines(all, hint.empty() ? error_info(code).hint : std::string_view(hint));
   return all;
 }
 

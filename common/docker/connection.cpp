@@ -224,8 +224,12 @@ Error transport_error(const error_code& ec, const std::string& what, Duration bu
 
 asio::awaitable<Result<Answer>> exchange(std::string socket_path, Request request) {
   Session session(co_await asio::this_coro::executor, std::move(request));
-  const Result<void> sent = co_await connect_and_send(session, std::move(socket_path));
-  if (!sent) co_return sent.error();
+  const Result<void> sent = co_await connect_and_send(session, socket_path);
+  if (!sent) {
+    Error error = sent.error();
+    if (error.code == Errc::engine_unreachable) error.detail = socket_path + ": " + error.detail;
+    co_return error;
+  }
   const Result<void> head = co_await read_head(session);
   if (!head) co_return head.error();
   if (session.request.body_budget) {

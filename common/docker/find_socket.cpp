@@ -12,7 +12,7 @@ Result<std::string> find_socket(const std::map<std::string, std::string>& enviro
         .code = Errc::bad_config,
         .what = "DOCKER_HOST is '" + host->second + "', and only unix:// sockets can be used",
         .detail = {},
-        .hint = "name the socket in the worker's configuration (engine.socket)"};
+        .hint = "name the socket in the worker's configuration (engine_socket)"};
   }
   std::vector<std::string> places = {"/var/run/docker.sock"};
   if (const auto runtime = environment.find("XDG_RUNTIME_DIR"); runtime != environment.end()) {

@@ -17,7 +17,7 @@ namespace cupel::fs {
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& file, std::uint64_t bytes_max);
 
 /// Like read_file, for secrets: refuses a file that group or others can read (key_permissions), a link
-/// and a file of another user.
+/// and a file of another user (root may read those of others).
 [[nodiscard]] Result<std::string> read_secret(const std::filesystem::path& file, std::uint64_t bytes_max);
 
 /// Writes beside the file, syncs, renames over it, syncs the directory: after a crash there is the old

@@ -22,10 +22,17 @@ Error bind_error(const std::string& endpoint, const zmq::error_t& error) {
       : number == EINVAL || number == EPROTONOSUPPORT || number == ENODEV || number == EADDRNOTAVAIL
           ? Errc::bad_config
           : Errc::io_error;
-  return {.code = code,
-          .what = "listen on " + endpoint,
-          .detail = error.what(),
-          .hint = number == EADDRINUSE ? "another process has this port: 'ss -ltnp' names it" : ""};
+  if (number == EADDRINUSE) {
+    return {.code = code,
+            .what = "can't listen on " + endpoint + ": another process uses this address",
+            .detail = {},
+            .hint = "stop it ('ss -ltnp' names it), or choose another port"};
+  }
+  return {
+      .code = code,
+      .what = "can't listen on " + endpoint,
+      .detail = error.what(),
+      .hint = number == EADDRNOTAVAIL ? "name an address of this host, or 0.0.0.0 for all" : ""};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <istream>
+#include <optional>
 #include <streambuf>
 #include <utility>
 
@@ -47,6 +48,7 @@ class Events final : public YAML::EventHandler {
                 const std::string& value) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
+    if (tag == "!") last_quoted_ = mark;
     builder_.scalar(value, tag == "!", line_of(mark), column_of(mark));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -64,6 +66,9 @@ class Events final : public YAML::EventHandler {
   }
   void OnMapEnd() override { builder_.end(); }
 
+  /// Where the newest scalar in quotes, or block of text, began.
+  [[nodiscard]] const std::optional<YAML::Mark>& last_quoted() const { return last_quoted_; }
+
  private:
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (anchor == YAML::NullAnchor) return;
@@ -78,6 +83,7 @@ class Events final : public YAML::EventHandler {
 
   DocumentBuilder& builder_;
   int documents_ = 0;
+  std::optional<YAML::Mark> last_quoted_;
 };
 
 /// Reads from the caller's bytes without a copy.
@@ -138,6 +144,25 @@ bool indents_with_tab(std::string_view text, int line) {
   return text.substr(0, text.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
 }
 
+/// True when a quote is opened at this place and never closed. The library takes all that follows,
+/// up to the end of the file, for the text.
+bool opens_for_ever(std::string_view text, const YAML::Mark& mark) {
+  for (int line = 0; line < mark.line; ++line)
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  text.remove_prefix(std::min(static_cast<std::size_t>(mark.column), text.size()));
+  if (text.empty() || (text.front() != '"' && text.front() != '\'')) return false;
+  const char quote = text.front();
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\') {
+      ++at;
+    } else if (text[at] == quote) {
+      if (quote == '"' || at + 1 >= text.size() || text[at + 1] != quote) return false;
+      ++at;
+    }
+  }
+  return true;
+}
+
 Diagnostic syntax_fault(const YAML::Exception& error, std::string_view text,
                         const std::string& file) {
   Diagnostic fault{file, 0, 0, Errc::yaml_syntax, "not YAML: " + printable(error.msg), ""};
@@ -170,6 +195,10 @@ Document read_yaml(std::string_view text, const std::string& file, const Documen
     YAML::Parser parser(stream);
     Events events(builder);
     while (parser.HandleNextDocument(events)) {
+    }
+    if (const auto& mark = events.last_quoted(); mark && opens_for_ever(text, *mark)) {
+      return failed({file, line_of(*mark), column_of(*mark), Errc::yaml_syntax,
+                     "not YAML: this quote is never closed", ""});
     }
   } catch (StopReading& stopped) {
     return failed(std::move(stopped.fault));

@@ -142,7 +142,7 @@ def campaign_of(settings, name, paths, targets=None):
         "sandbox": sandbox,
         # A case says what one run gives.
         "strategy": {"retries": {"timeout": 0}},
-        "gate": {"fail_on": []},
+        "gate": {"fail_on": [], "max_inconclusive_ratio": 1},
     }
     if targets:
         # Nothing flaky is among them.

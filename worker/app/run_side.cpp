@@ -61,6 +61,17 @@ images::EngineImage engine_image(const engine::ImageFacts& facts) {
                                                                      facts.labels.end())};
 }
 
+Error below_reserve(const Options& options, const Result<fs::Space>& space) {
+  if (!space) return space.error();
+  return {Errc::disk_full,
+          "no task is taken: " + std::to_string(space->bytes_free >> 20U) + " MiB and " +
+              std::to_string(space->inodes_free) + " inodes are free in " + options.data_dir,
+          {},
+          "free space, or lower disk_reserve (" +
+              std::to_string(options.disk_reserve_bytes >> 20U) + " MiB) or inode_reserve (" +
+              std::to_string(options.inode_reserve) + ")"};
+}
+
 }  // namespace
 
 struct RunSide::Parts {
@@ -269,7 +280,7 @@ asio::awaitable<void> RunSide::watch_disk() {
                     (space->inodes_total == 0 || space->inodes_free >= options_.inode_reserve);
     if (ok != disk_ok_) {
       disk_ok_ = ok;
-      if (!ok) spdlog::warn("disk below its reserve: no task is taken until there is room");
+      if (!ok) spdlog::warn("{}", below_reserve(options_, space).text());
     }
     if (space) {
       offered_.disk_free_bytes = space->bytes_free >> 28U << 28U;  // steps of 256 MiB: no chatter

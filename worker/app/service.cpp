@@ -10,6 +10,7 @@
 #include "common/net/dealer.hpp"
 #include "common/wire/codec.hpp"
 #include "worker/app/host.hpp"
+#include "worker/app/link_log.hpp"
 #include "worker/app/run_side.hpp"
 #include "worker/core/agent/agent.hpp"
 #include "worker/outbox/outbox.hpp"
@@ -132,6 +133,8 @@ class Service {
   Loop bulk_;
   asio::thread_pool files_{2};
   std::unique_ptr<net::Dealer> dealer_;
+  std::optional<LinkLog> link_log_;
+  TimePoint link_lost_;
   std::unique_ptr<BulkLink> bulk_link_;
   std::unique_ptr<http::Server> http_;
   std::unique_ptr<RunSide> run_side_;
@@ -187,6 +190,8 @@ Result<void> Service::open_state() {
 }
 
 Result<void> Service::open_links() {
+  link_log_.emplace(options_.coordinator_control, key_.public_key.z85());
+  link_lost_ = async::monotonic_now();
   net::DealerOptions control;
   control.plane = net::Plane::control;
   control.endpoint = options_.coordinator_control;
@@ -205,6 +210,7 @@ Result<void> Service::open_links() {
       },
       [this](net::LinkState state) {
         spdlog::debug("control plane: {}", net::name(state));
+        link_log_->state(state);
         switch (state) {
           case net::LinkState::connected: step(Connected{}); break;
           case net::LinkState::auth_failed:
@@ -360,6 +366,13 @@ void Service::arm_tick() {
   tick_->async_wait([this](const boost::system::error_code& ec) {
     if (ec || exit_code_) return;
     step(Tick{});
+    if (dealer_->state() == net::LinkState::connected) {
+      link_lost_ = async::monotonic_now();
+    } else {
+      link_log_->silent(
+          std::chrono::duration_cast<std::chrono::seconds>(async::monotonic_now() - link_lost_)
+              .count());
+    }
     if (!exit_code_) arm_tick();
   });
 }
@@ -463,11 +476,7 @@ int Service::run() {
 }  // namespace
 
 int run_worker(const Options& options) {
-  app::LogOptions log{
-      .program = "cupel-worker",
-      .format = app::parse_log_format(options.log_format).value_or(app::LogFormat::text),
-      .level = options.log_level};
-  app::start_log(log);
+  app::start_log(options.log);
   Service service(options);
   return service.run();
 }

@@ -33,17 +33,17 @@ Result<void> Outbox::make_reserve() const {
   const stdfs::path file = dir_ / "reserve";
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) {
-    return Error{Errc::io_error, "open " + file.string(), std::strerror(errno), {}};
+    return Error{Errc::io_error, "can't open " + file.string(), std::strerror(errno), {}};
   }
   const int error = ::posix_fallocate(fd, 0, static_cast<off_t>(reserve_bytes_));
   ::close(fd);
   if (error != 0) {
     const Errc code = error == ENOSPC ? Errc::disk_full : Errc::io_error;
-    return Error{
-        code,
-        "reserve " + std::to_string(reserve_bytes_) + " bytes for results in " + dir_.string(),
-        std::strerror(error),
-        {}};
+    return Error{code,
+                 "can't reserve " + std::to_string(reserve_bytes_) + " bytes for results in " +
+                     dir_.string(),
+                 std::strerror(error),
+                 code == Errc::disk_full ? "free space, or lower outbox_reserve" : ""};
   }
   return {};
 }
@@ -83,7 +83,7 @@ Result<Outbox::Found> Outbox::recover() {
   std::error_code ec;
   std::vector<stdfs::path> files;
   for (const auto& entry : stdfs::directory_iterator(dir_, ec)) files.push_back(entry.path());
-  if (ec) return Error{Errc::io_error, "list " + dir_.string(), ec.message(), {}};
+  if (ec) return Error{Errc::io_error, "can't list " + dir_.string(), ec.message(), {}};
   std::ranges::sort(files);
   for (const stdfs::path& file : files) {
     const std::string file_name = file.filename().string();

@@ -19,8 +19,13 @@ ReportData data_of(const std::vector<std::string>& verdicts, json gate = nullptr
 }
 
 TEST(Gate, PassesWithoutAForbiddenVerdict) {
-  EXPECT_EQ(judge_gate(data_of({"passing", "refused", "inconclusive"})).exit_code, kExitDone);
+  EXPECT_EQ(judge_gate(data_of({"passing", "cancelled"})).exit_code, kExitDone);
   EXPECT_EQ(judge_gate(data_of({})).exit_code, kExitDone);
+}
+
+TEST(Gate, WithoutAWordInTheFileNothingUnansweredPasses) {
+  EXPECT_EQ(judge_gate(data_of({"passing", "refused"})).exit_code, kExitGate);
+  EXPECT_EQ(judge_gate(data_of({"passing", "inconclusive"})).exit_code, kExitInconclusive);
 }
 
 TEST(Gate, FailsOnTheVerdictsOfTheCampaign) {

@@ -69,7 +69,9 @@ TEST(ResultsSummary, SumsToTheTotal) {
   EXPECT_EQ(results_summary(data),
             "4 units = 1 passing + 1 failing + 1 inconclusive + 1 open\n"
             "  G1  1 unit  timeout: no end\n"
-            "  G2  1 unit  test_failure: [31mbad\n");
+            "  G2  1 unit  test_failure: [31mbad\n"
+            "what helps:\n"
+            "  timeout: raise validate.test.timeout or sandbox.timeouts.check\n");
 }
 
 TEST(Table, AlignsByCodePointsAndSkipsTrailingSpace) {

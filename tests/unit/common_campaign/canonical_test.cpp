@@ -65,7 +65,7 @@ TEST(CanonicalJson, ItsBytesAreStable) {
 
   EXPECT_EQ(
       to_canonical_json(campaign),
-      R"({"aa":0,"apiVersion":"cupel/v1","baseline":{"mode":"auto"},"change":{"none":{}},"confirm":{"need":3,"runs":3},"description":"","gate":{"fail_on":["failing"],"max_inconclusive_ratio":1.0},)"
+      R"({"aa":0,"apiVersion":"cupel/v1","baseline":{"mode":"auto"},"change":{"none":{}},"confirm":{"need":3,"runs":3},"description":"","gate":{"fail_on":["failing","refused"],"max_inconclusive_ratio":0.05},)"
       R"("kind":"Campaign","labels":{},"name":"n","output":{"keep_logs":"all"},"owner":"","priority":0,)"
       R"("repositories":[{"module":"example.com/a@v1.0.0"}],)"
       R"("sandbox":{"build_cache":"seeded","c_compiler":true,"image":"auto","limits":{"cpus":2.0,"memory":"2GiB","output":"4MiB","pids":512,"tmp":"1GiB"},)"

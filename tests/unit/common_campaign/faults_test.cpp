@@ -150,6 +150,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"description: *a", "c.yaml:5:14: not YAML: the referenced anchor is not defined"},
         BadLine{"description: !!str x", "tags (!name) are not allowed"},
         BadLine{"? [a]\n: b", "a key must be plain text"}, BadLine{"a: {\n", "not YAML: "},
+        BadLine{"description: \"it\\\"s\nopen: 'x'\n",
+                "c.yaml:5:14: not YAML: this quote is never closed (CUP-1010)"},
+        BadLine{"description: 'it''s\nlast", "c.yaml:5:14: not YAML"},
         BadLine{"strategy:\n\tmax_parallel: 1", "YAML is indented with spaces; there is a tab"},
         BadLine{"---\nname: second", "a second document begins here"}));
 

@@ -1,0 +1,70 @@
+#include "cli/app/engine_check.hpp"
+
+#include "common/docker/client.hpp"
+#include "common/images/builtin.hpp"
+#include "common/images/select.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <exception>
+#include <map>
+#include <optional>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace cupel::cli {
+namespace {
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> all;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view line = *variable;
+    const std::size_t equals = line.find('=');
+    if (equals != std::string_view::npos)
+      all.emplace(line.substr(0, equals), line.substr(equals + 1));
+  }
+  return all;
+}
+
+boost::asio::awaitable<Result<EngineAnswer>> ask(docker::Client& client) {
+  const auto version = co_await client.negotiate();
+  if (!version) co_return version.error();
+  const auto listed = co_await client.image_list({});
+  if (!listed) co_return listed.error();
+  std::vector<images::EngineImage> all;
+  for (const engine::ImageFacts& facts : *listed) {
+    all.push_back({.id = facts.id,
+                   .repo_digests = facts.digests,
+                   .labels = {facts.labels.begin(), facts.labels.end()}});
+  }
+  co_return EngineAnswer{version->version, version->api.text(),
+                         images::match_images(images::builtin_table(), all).size()};
+}
+
+}  // namespace
+
+Result<std::string> engine_socket(const std::string& named) {
+  if (!named.empty()) return named;
+  return docker::find_socket(environment());
+}
+
+Result<EngineAnswer> ask_engine(const std::string& socket) {
+  docker::ClientOptions options;
+  options.socket_path = socket;
+  boost::asio::io_context io(1);
+  docker::Client client(io.get_executor(), options);
+  std::optional<Result<EngineAnswer>> answer;
+  std::exception_ptr thrown;
+  boost::asio::co_spawn(io, ask(client),
+                        [&](std::exception_ptr failure, Result<EngineAnswer> result) {
+                          thrown = std::move(failure);
+                          if (!thrown) answer = std::move(result);
+                        });
+  io.run();
+  if (thrown) std::rethrow_exception(thrown);
+  return *std::move(answer);
+}
+
+}  // namespace cupel::cli

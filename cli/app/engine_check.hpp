@@ -1,0 +1,24 @@
+/// What a worker of this machine needs of its container engine, asked before anything is started.
+#pragma once
+
+#include "common/core/error.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace cupel::cli {
+
+struct EngineAnswer {
+  std::string version;
+  std::string api;
+  std::size_t images = 0;  ///< Toolchain images that it holds.
+};
+
+/// The engine's socket as a local worker takes it: `named`, else that of the environment
+/// (DOCKER_HOST) or a usual one. Errors: engine_unreachable, bad_value.
+[[nodiscard]] Result<std::string> engine_socket(const std::string& named);
+
+/// Blocks for a few short calls. Errors: those of the engine client.
+[[nodiscard]] Result<EngineAnswer> ask_engine(const std::string& socket);
+
+}  // namespace cupel::cli
