@@ -7,6 +7,7 @@
 ENGINE_DATA=${CUPEL_ENGINE_DATA:-/var/lib/cupel-engine}
 ENGINE_RUN=${CUPEL_ENGINE_RUN:-/run/cupel-engine}
 ENGINE_SOCKET=${CUPEL_ENGINE_SOCKET:-/var/run/docker.sock}
+ENGINE_MARK=started-by-cupel  # in the data root: this directory is ours to remove
 
 engine_answers() { [ -S "$1" ] && [ "$(curl -s --max-time 5 --unix-socket "$1" http://engine/_ping 2>/dev/null)" = OK ]; }
 
@@ -56,11 +57,13 @@ start_engine_by_hand() {
     ensure_packages cgroups
     say "engine: mounting the control groups"
     as_root cgroupfs-mount || die "the control groups can't be mounted" "limits of memory and processes need them"
+    remember engine cgroups
   fi
   prefix=$(iptables_path) || exit 1
   [ -z "$prefix" ] || path=$prefix:$path
   as_root mkdir -p "$ENGINE_DATA" "$ENGINE_RUN"
   as_root chmod 0711 "$ENGINE_DATA"
+  as_root touch "$ENGINE_DATA/$ENGINE_MARK"
   # setsid: the engine outlives the terminal. Its output is a file, so that nobody waits for a pipe.
   as_root env PATH="$path" setsid sh -c '
     exec dockerd --host "unix://$1" --pidfile "$2/dockerd.pid" --exec-root "$2/exec" --data-root "$3" \
@@ -130,11 +133,22 @@ stop_our_engine() {
   fi
   if [ -r "$ENGINE_RUN/dockerd.pid" ]; then
     pid=$(cat "$ENGINE_RUN/dockerd.pid")
-    if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ]; then
+    if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] &&
+      tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -- "$ENGINE_DATA"; then
       say "engine: stopping our dockerd ($pid)"
       as_root kill "$pid"
       as_root tail --pid="$pid" -f /dev/null
     fi
   fi
+  if grep -qx cgroups "$CUPEL_OPS_STATE/engine"; then
+    as_root cgroupfs-umount || say "engine: the control groups stay mounted, others use them"
+  fi
   rm -f "$CUPEL_OPS_STATE/engine"
+}
+
+# Removes the directories of the engine that we started by hand, once it has stopped.
+remove_engine_data() {
+  if [ -e "$ENGINE_DATA/$ENGINE_MARK" ]; then
+    as_root rm -rf --one-file-system "$ENGINE_DATA" "$ENGINE_RUN"
+  fi
 }
