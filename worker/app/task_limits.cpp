@@ -14,6 +14,7 @@ constexpr Duration kPostRun = seconds(120);
 // Seeding a build cache, transfers of logs.
 constexpr Duration kAround = seconds(1500);
 constexpr int kAcquireRuns = 6;
+constexpr int kMutateRuns = 12;
 
 }  // namespace
 
@@ -23,7 +24,10 @@ Duration task_limit(const TaskSpec& spec, const Bounds& bounds) {
     for (const PlannedCheck& check : plan_checks(execute->unit, spec.settings))
       limit += check.limit + kPostRun;
   } else {
-    limit += seconds(spec.settings.acquire_limit_s) + kAcquireRuns * kPostRun;
+    const bool mutate = std::holds_alternative<Mutate>(spec.work);
+    // A mutate asks, changes and asks again; each run has the acquire limit of its own.
+    limit += (mutate ? 4 : 1) * seconds(spec.settings.acquire_limit_s) +
+             (mutate ? kMutateRuns : kAcquireRuns) * kPostRun;
   }
   return std::min<Duration>(limit, seconds(bounds.task_seconds_max));
 }

@@ -20,6 +20,13 @@ namespace cupel::worker::mutation {
 
 using Stopped = std::optional<AcquireStopped>;
 
+/// A unit's manifests in the staging directory.
+struct Staged {
+  std::string mod;
+  std::optional<std::string> sum;
+  friend bool operator==(const Staged&, const Staged&) = default;
+};
+
 struct Job {
   Job(AcquireContext where, Mutate what) : context(std::move(where)), work(std::move(what)) {}
 
@@ -34,6 +41,7 @@ struct Job {
   AcquireMounts mounts;
   Manifests manifests;   ///< Of the unit as committed; `mod_path` is its go.mod, never a go.work.
   bool in_tree = false;  ///< The whole tree is staged: a vendored unit or a member of a workspace.
+  Staged committed;      ///< As staged at first: a go line may have been added.
   AcquireLog log;
   change::Applied applied;
   std::vector<ModuleTarget> pinned;  ///< Candidates with their commits, for a repetition.
@@ -52,11 +60,6 @@ using Ran = std::variant<GoEnded, AcquireStopped>;
                                              std::shared_ptr<CancelToken> cancel);
 
 /// The staged manifests as they are now. Blocking.
-struct Staged {
-  std::string mod;
-  std::optional<std::string> sum;
-  friend bool operator==(const Staged&, const Staged&) = default;
-};
 [[nodiscard]] Result<Staged> read_staged(const Job& job);
 [[nodiscard]] Result<void> write_staged(const Job& job, const Staged& staged);
 

@@ -88,8 +88,22 @@ asio::awaitable<Stopped> get(JobPtr job, std::shared_ptr<CancelToken> cancel) {
   co_return stopped_by(change::judge_get_failure(ended.err, job->applied.targets));
 }
 
+/// Writes the manifests back: commands that only ask may complete go.sum as they go.
+asio::awaitable<Stopped> put_back(JobPtr job, Staged staged) {
+  asio::thread_pool& files = job->context.files;
+  auto work = [job, staged]() -> Stopped {
+    auto written = mutation::write_staged(*job, staged);
+    if (!written) return stopped_by(written.error());
+    return std::nullopt;
+  };
+  co_return co_await offload(files, std::move(work));
+}
+
 std::vector<std::string> moved_paths(const change::Applied& applied) {
   std::vector<std::string> paths;
+  // A candidate that lacks a package breaks its callers: that is what a campaign of kind replace
+  // wants to see.
+  if (applied.may_replace) return paths;
   for (const auto& target : applied.targets) paths.push_back(target.module);
   return paths;
 }
@@ -106,13 +120,7 @@ asio::awaitable<Stopped> tidy(JobPtr job, std::shared_ptr<CancelToken> cancel) {
     if (failure.refused) co_return stopped_by(std::move(failure.refusal));
     job->applied.tidy.failed = true;
     job->applied.tidy.words = std::move(failure.words);
-    asio::thread_pool& files = job->context.files;
-    auto restore = [job, staged = std::get<Staged>(saved)]() -> Stopped {
-      auto written = mutation::write_staged(*job, staged);
-      if (!written) return stopped_by(written.error());
-      return std::nullopt;
-    };
-    co_return co_await offload(files, std::move(restore));
+    co_return co_await put_back(job, std::get<Staged>(saved));
   }
   auto once = co_await staged_now(job);
   if (auto* stopped = std::get_if<AcquireStopped>(&once)) co_return std::move(*stopped);
@@ -146,8 +154,8 @@ asio::awaitable<Stopped> ask_tools(JobPtr job, std::shared_ptr<CancelToken> canc
   co_return std::nullopt;
 }
 
-/// Reads the after side back: the graph, the build list.
-asio::awaitable<Stopped> read_after(JobPtr job, std::shared_ptr<CancelToken> cancel) {
+/// Asks for the graph and the build list of the staged manifests.
+asio::awaitable<Stopped> ask_after(JobPtr job, std::shared_ptr<CancelToken> cancel) {
   auto ran = co_await go(job, {"mod", "graph"}, {}, cancel);
   if (auto* stopped = std::get_if<AcquireStopped>(&ran)) co_return std::move(*stopped);
   const auto& ended = std::get<GoEnded>(ran);
@@ -163,6 +171,15 @@ asio::awaitable<Stopped> read_after(JobPtr job, std::shared_ptr<CancelToken> can
   co_return co_await mutation::list_modules(job, &job->applied.after.modules, cancel);
 }
 
+/// Reads the after side back; the manifests stay as the change and tidy left them.
+asio::awaitable<Stopped> read_after(JobPtr job, std::shared_ptr<CancelToken> cancel) {
+  auto staged = co_await staged_now(job);
+  if (auto* stopped = std::get_if<AcquireStopped>(&staged)) co_return std::move(*stopped);
+  if (auto stopped = co_await ask_after(job, cancel)) co_return *std::move(stopped);
+  if (auto stopped = co_await ask_tools(job, cancel)) co_return *std::move(stopped);
+  co_return co_await put_back(job, std::get<Staged>(staged));
+}
+
 /// Kind upgrade. True in `none`: nothing to do for this unit.
 asio::awaitable<Stopped> upgrade(JobPtr job, Upgrade rules, NotAffected* none,
                                  std::shared_ptr<CancelToken> cancel) {
@@ -172,10 +189,10 @@ asio::awaitable<Stopped> upgrade(JobPtr job, Upgrade rules, NotAffected* none,
   *none = targets.not_affected;
   if (*none != NotAffected::none) co_return std::nullopt;
   job->applied.targets = std::move(targets.exact);
+  if (auto stopped = co_await put_back(job, job->committed)) co_return *std::move(stopped);
   if (auto stopped = co_await get(job, cancel)) co_return *std::move(stopped);
   if (auto stopped = co_await tidy(job, cancel)) co_return *std::move(stopped);
-  if (auto stopped = co_await read_after(job, cancel)) co_return *std::move(stopped);
-  co_return co_await ask_tools(job, cancel);
+  co_return co_await read_after(job, cancel);
 }
 
 /// Kind go: the go line and what the go command makes of it.
@@ -188,8 +205,14 @@ asio::awaitable<Stopped> raise_go(JobPtr job, std::string version,
   if (auto stopped = co_await mutation::edit_go_mod(job, std::move(edit))) {
     co_return *std::move(stopped);
   }
+  auto edited = co_await staged_now(job);
+  if (auto* stopped = std::get_if<AcquireStopped>(&edited)) co_return std::move(*stopped);
   // -mod=mod writes what the new line needs (indirect requirements since 1.17) and nothing else.
-  co_return co_await read_after(job, cancel);
+  if (auto stopped = co_await ask_after(job, cancel)) co_return *std::move(stopped);
+  auto asked = co_await staged_now(job);
+  if (auto* stopped = std::get_if<AcquireStopped>(&asked)) co_return std::move(*stopped);
+  if (std::get<Staged>(asked).mod != std::get<Staged>(edited).mod) co_return std::nullopt;
+  co_return co_await put_back(job, std::get<Staged>(edited));
 }
 
 /// Kind replace.
@@ -261,9 +284,13 @@ Stopped check_unit(const mutation::Job& job) {
 /// The kinds that work on manifests.
 asio::awaitable<Stopped> change_manifests(JobPtr job, NotAffected* none,
                                           std::shared_ptr<CancelToken> cancel) {
+  auto committed = co_await staged_now(job);
+  if (auto* stopped = std::get_if<AcquireStopped>(&committed)) co_return std::move(*stopped);
+  job->committed = std::get<Staged>(std::move(committed));
   if (auto stopped = co_await mutation::list_modules(job, &job->applied.before.modules, cancel)) {
     co_return *std::move(stopped);
   }
+  if (auto stopped = co_await put_back(job, job->committed)) co_return *std::move(stopped);
   const Change wanted = job->work.change;
   if (const auto* replace = std::get_if<Replace>(&wanted)) {
     co_return co_await replace_modules(job, *replace, none, cancel);
@@ -321,13 +348,15 @@ asio::awaitable<Answer> mutate(AcquireContext context, Mutate work,
     lost.message = "the snapshot of " + work.commit + " is not on this worker";
     co_return lost;
   }
-  const bool in_tree = work.unit.vendored || !work.unit.workspace.empty();
+  const bool patch = std::holds_alternative<ApplyPatch>(work.change);
+  const bool in_tree = !patch && (work.unit.vendored || !work.unit.workspace.empty());
   const auto job = std::make_shared<mutation::Job>(std::move(context), std::move(work));
   job->bundles = std::move(bundles);
   job->source = *std::move(source);
   job->base = job->source.snapshot;
   job->base_tree = job->source.facts.tree;
   job->in_tree = in_tree;
+  job->applied.gated = !patch;
   co_return co_await carry_out(job, std::move(cancel));
 }
 

@@ -4,6 +4,7 @@
 #include "worker/core/change/semver.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace cupel::worker::change {
@@ -87,6 +88,29 @@ void tell_moves(const std::vector<ModuleMove>& moved, std::vector<Finding>& note
   }
 }
 
+void collect_gates(const Applied& applied, GateRules rules, Assessment& result) {
+  // A candidate may need other versions than the one it stands for.
+  if (applied.may_replace) {
+    for (const auto& move : result.moved) rules.closure.insert(move.module);
+  }
+  // Since go 1.17 a go.mod names what the build list had anyway.
+  if (applied.may_raise_go) {
+    for (const auto& [path, module] : applied.after.modules) {
+      const auto was = applied.before.modules.find(path);
+      const bool same =
+          was != applied.before.modules.end() && was->second.version == module.version;
+      if (same) rules.closure.insert(path);
+    }
+  }
+  const auto add = [&](std::vector<GateFinding> more) {
+    result.gates.insert(result.gates.end(), std::make_move_iterator(more.begin()),
+                        std::make_move_iterator(more.end()));
+  };
+  add(gate_b(applied.before.mod, applied.after.mod, rules));
+  add(gate_build_list(applied.before.modules, applied.after.modules, rules));
+  add(gate_go_sum(applied.before, applied.after, applied.graph));
+}
+
 void tell_warnings(const std::vector<std::string>& warnings, std::vector<Finding>& notes) {
   for (const std::string& words : warnings) {
     const bool retracted = words.find("retracted by module author") != std::string::npos;
@@ -151,18 +175,7 @@ Assessment assess_change(const Applied& applied) {
   tell_moves(result.moved, result.notes);
 
   auto& gates = result.gates;
-  const auto add = [&](std::vector<GateFinding> more) {
-    gates.insert(gates.end(), std::make_move_iterator(more.begin()),
-                 std::make_move_iterator(more.end()));
-  };
-  GateRules explains = rules;
-  if (applied.may_replace) {
-    // A candidate may need other versions than the one it stands for.
-    for (const auto& move : result.moved) explains.closure.insert(move.module);
-  }
-  add(gate_b(applied.before.mod, applied.after.mod, explains));
-  add(gate_build_list(applied.before.modules, applied.after.modules, explains));
-  add(gate_go_sum(applied.before, applied.after, applied.graph));
+  if (applied.gated) collect_gates(applied, rules, result);
   if (applied.tidy.failed) {
     gates.push_back(
         {Gate::tidy_failed, applied.tidy.words.substr(0, applied.tidy.words.find('\n'))});

@@ -32,6 +32,7 @@ struct Applied {
   std::set<std::string> only_for_tools;  ///< Targets that no package and no test needs.
   bool may_replace = false;
   bool may_raise_go = false;
+  bool gated = true;  ///< False for a patch: what its author wrote needs no explanation.
 };
 
 struct Assessment {
