@@ -133,7 +133,8 @@ std::variant<ModulesAcquired, AcquireStopped> record(const JobPtr& job) {
   const CacheSize size = measure_cache(job->mounts.modcache);
   unit.facts.modules = size.modules;
   unit.facts.cache_bytes = size.bytes;
-  unit.findings = std::move(completion->notes);
+  if (job->after) unit.findings = job->after->findings;
+  unit.findings.insert(unit.findings.end(), completion->notes.begin(), completion->notes.end());
   auto recorded = workspaces.record_unit(job->context.repository, job->work.commit,
                                          job->context.unit, unit, job->slot());
   if (!recorded) {
@@ -143,7 +144,7 @@ std::variant<ModulesAcquired, AcquireStopped> record(const JobPtr& job) {
   ModulesAcquired acquired;
   acquired.facts = unit.facts;
   acquired.unit = unit.unit;
-  acquired.findings = unit.findings;
+  acquired.findings = std::move(completion->notes);
   acquired.log = job->log;
   return acquired;
 }

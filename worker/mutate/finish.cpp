@@ -166,6 +166,8 @@ std::variant<Mutated, AcquireStopped> finish(Job& job, NotAffected none, bool& r
   promotion.edits = std::move(job.edits);
   promotion.workspace.modcache = job.mounts.modcache;
   promotion.workspace.unit = mutated.unit;
+  // What the change did is part of what the after side's runs report.
+  promotion.workspace.findings = mutated.findings;
   promotion.workspace.acquired = job.work.unit.vendored;
   auto promoted = job.context.workspaces.promote(std::move(promotion));
   if (!promoted) return stopped_by(promoted.error());

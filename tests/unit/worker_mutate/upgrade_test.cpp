@@ -59,6 +59,8 @@ TEST_F(UpgradeTest, ManyModulesAreAskedInOneRun) {
   EXPECT_THAT(commands(),
               Contains("go get -modfile=/staging/go.mod ex.test/a@v1.1.0 ex.test/b@v1.0.1"));
   EXPECT_THAT(words_of(done.findings), Contains("selected: ex.test/a v1.0.0 -> v1.1.0 (latest)"));
+  EXPECT_THAT(words_of(after().findings), Contains("selected: ex.test/a v1.0.0 -> v1.1.0 (latest)"))
+      << "the runs of the after side say what changed";
   ASSERT_EQ(done.facts.candidates.size(), 2U);
   EXPECT_EQ(done.facts.candidates[0].latest, "v1.2.0-rc.1");
   EXPECT_THAT(done.facts.candidates[0].notes, ElementsAre("v1.2.0-rc.1: a pre-release"));
@@ -176,6 +178,7 @@ TEST_F(UpgradeTest, AcquireFillsTheAfterSideFurther) {
   EXPECT_THAT(read_text(after().source + "/go.sum"), HasSubstr("h1:x="));
   EXPECT_THAT(read_text(after().source + "/go.mod"), HasSubstr("ex.test/a v1.1.0"))
       << "go.mod is the change's own";
+  EXPECT_THAT(words_of(after().findings), Contains(HasSubstr("go_sum_incomplete")));
   EXPECT_FALSE(fixture_.workspaces().find_unit(RepositoryId{2}, facts_.commit, UnitId{3}))
       << "the before side is another slot";
 }
