@@ -45,9 +45,6 @@ if(CUPEL_SANITIZE)
 endif()
 
 option(CUPEL_FUZZ "Build the libFuzzer targets under tests/fuzz" OFF)
-if(CUPEL_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)
-endif()
 
 option(CUPEL_COVERAGE "Source-based coverage" OFF)
 if(CUPEL_COVERAGE)

@@ -12,18 +12,23 @@ build_jobs() {
   printf '%s\n' "${CUPEL_JOBS:-$cores}"
 }
 
-# build PRESET [TARGET...]: quiet while it goes well, the whole story when it doesn't.
-build() {
-  local preset=$1 log
-  shift
+# configure PRESET [CMAKE_ARGUMENT...]: quiet while it goes well.
+configure() {
+  local preset=$1 log=$CUPEL_ROOT/build/$1.log
   mkdir -p "$CUPEL_ROOT/build"
-  log=$CUPEL_ROOT/build/$preset.log
-  if ! (cd "$CUPEL_ROOT" && cmake --preset "$preset") >"$log" 2>&1 </dev/null; then
+  if ! (cd "$CUPEL_ROOT" && cmake --preset "$@") >"$log" 2>&1 </dev/null; then
     tail -n 30 "$log" >&2
     say "error: configuring preset $preset failed (log: $log)"
     return 1
   fi
-  if ! ninja -C "$CUPEL_ROOT/build/$preset" -j "$(build_jobs)" "$@" >>"$log" 2>&1 </dev/null; then
+}
+
+# compile PRESET [TARGET...]: after configure; quiet while it goes well, the whole story when it doesn't.
+# With build_nice=N the compilers stand back behind what runs beside them.
+compile() {
+  local preset=$1 log=$CUPEL_ROOT/build/$1.log
+  shift
+  if ! nice -n "${build_nice:-0}" ninja -C "$CUPEL_ROOT/build/$preset" -j "$(build_jobs)" "$@" >>"$log" 2>&1 </dev/null; then
     grep -nE '(error|FAILED):' "$log" | tail -n 40 >&2 || true
     tail -n 15 "$log" >&2
     say "error: building preset $preset failed (log: $log)"
@@ -31,3 +36,6 @@ build() {
   fi
   say "build: $preset is up to date ($(du -sm "$CUPEL_ROOT/build/$preset" | cut -f1) MiB in build/$preset)"
 }
+
+# build PRESET [TARGET...]
+build() { configure "$1" && compile "$@"; }

@@ -1,0 +1,48 @@
+# Precompiled headers for the builds that are made only to run tests (CUPEL_PRECOMPILE): library headers, none of
+# ours. Off where people work and where programs are installed, so that a missing #include is still an error there.
+option(CUPEL_PRECOMPILE "Precompile the headers of the libraries that most files read" OFF)
+
+set(CUPEL_PCH_STD <algorithm> <array> <charconv> <chrono> <cstdint> <cstring> <deque> <filesystem> <functional>
+                  <map> <memory> <optional> <set> <span> <sstream> <string> <string_view> <utility> <variant> <vector>
+                  <boost/system/result.hpp> <nlohmann/json.hpp>)
+set(CUPEL_PCH_ASIO <atomic> <mutex> <thread>
+                   <boost/asio/as_tuple.hpp> <boost/asio/awaitable.hpp> <boost/asio/co_spawn.hpp>
+                   <boost/asio/io_context.hpp> <boost/asio/post.hpp> <boost/asio/steady_timer.hpp>
+                   <boost/asio/this_coro.hpp> <boost/asio/thread_pool.hpp> <boost/asio/use_awaitable.hpp>)
+set(CUPEL_PCH_TEST <fstream> <gmock/gmock.h> <gtest/gtest.h>)
+
+# ccache takes a precompiled header by its content, so no time may be in it.
+list(APPEND CMAKE_CXX_COMPILE_OPTIONS_CREATE_PCH -Xclang -fno-pch-timestamp)
+
+# cupel_pch_host(<name> HEADERS... LINKS ...): compiles one set once; others reuse it.
+function(cupel_pch_host name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;LINKS")
+  set(source ${PROJECT_BINARY_DIR}/pch/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "" @ONLY)
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} cupel_warnings)
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()
+
+if(CUPEL_PRECOMPILE)
+  find_package(GTest REQUIRED)
+  cupel_pch_host(cupel_pch_core HEADERS ${CUPEL_PCH_STD} LINKS Boost::headers nlohmann_json::nlohmann_json)
+  if(CUPEL_FUZZ)  # As the core libraries: clang compares the sanitizers.
+    target_compile_options(cupel_pch_core PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+  cupel_pch_host(cupel_pch_adapter HEADERS ${CUPEL_PCH_STD} ${CUPEL_PCH_ASIO}
+                 LINKS Boost::asio nlohmann_json::nlohmann_json)
+  cupel_pch_host(cupel_pch_core_test HEADERS ${CUPEL_PCH_STD} ${CUPEL_PCH_TEST}
+                 LINKS Boost::headers nlohmann_json::nlohmann_json GTest::gmock)
+  cupel_pch_host(cupel_pch_adapter_test HEADERS ${CUPEL_PCH_STD} ${CUPEL_PCH_ASIO} ${CUPEL_PCH_TEST}
+                 LINKS Boost::asio nlohmann_json::nlohmann_json GTest::gmock)
+  foreach(host cupel_pch_core_test cupel_pch_adapter_test)  # As the programs that reuse them.
+    target_compile_options(${host} PRIVATE -fPIE)
+  endforeach()
+endif()
+
+function(cupel_precompile target kind)
+  if(CUPEL_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM cupel_pch_${kind})
+  endif()
+endfunction()
