@@ -43,7 +43,9 @@ class Sheet {
     if (!hint.empty() && mark != Mark::ok) console_.out("         → " + hint + "\n");
   }
   void add(const Error& error) {
-    add(Mark::fail, error.what + " (" + error_tag(error.code) + ")",
+    const std::string why = error.detail.substr(0, error.detail.find('\n'));
+    add(Mark::fail,
+        error.what + (why.empty() ? "" : ": " + why) + " (" + error_tag(error.code) + ")",
         error.hint.empty() ? std::string(error_info(error.code).hint) : error.hint);
   }
 

@@ -1,3 +1,5 @@
+#include "common/http/connection.hpp"
+
 #include "common/http/connection_impl.hpp"
 
 #include <boost/asio/co_spawn.hpp>

@@ -177,6 +177,21 @@ class Keys(Case):
         again.wait_for("does not trust this worker's key")
         self.end(again)
 
+    def test_a_coordinator_behind_tls(self):
+        port, certificate = self.lab.tls_before(self.lab.ready()["http"])
+        listing = ["worker", "ls", "--server", f"https://localhost:{port}", "--token-file", self.lab.dir / "token"]
+        self.says(self.lab.cupel(*listing), 4, "can't trust the server", "certificate verify failed", "--ca-file")
+        self.says(self.lab.cupel(*listing, "--ca-file", self.lab.file("none.pem", "")), 2, "none.pem", "PEM")
+        other = [f"https://127.0.0.1:{port}" if "localhost" in str(word) else word for word in listing]
+        self.says(self.lab.cupel(*other, "--ca-file", certificate), 4, "can't trust the server")
+        done = self.lab.cupel(*listing, "--ca-file", certificate)
+        self.assertEqual(done.code, 0, done)
+        self.assertIn("WORKER", done.out, done)
+        file = self.lab.campaign("module: golang.org/x/sync@v0.25.0")
+        sent = self.lab.cupel("run", "-f", file, "--detach", *listing[2:], "--ca-file", certificate)
+        self.assertEqual(sent.code, 0, sent)
+        self.end()
+
     def test_files_that_are_no_keys(self):
         lab, links = self.lab, self.lab.links()
         self.logs(lab.start(*lab.worker(**links, **{"key-file": lab.dir / "none.key"})), 2, "none.key", "cupel key generate")

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import socketserver
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -179,6 +180,43 @@ class Lab:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         return taken, taken.getsockname()[1]
+
+    def tls_before(self, address):
+        """A TLS proxy before a plain server. Returns its port on localhost and its certificate's file."""
+        key, certificate = self.dir / "tls.key", self.dir / "tls.pem"
+        harness.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                     "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out",
+                     str(certificate)])
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def copy(source, target):
+            try:
+                while piece := source.recv(65536):
+                    target.sendall(piece)
+                target.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
+
+        def carry(plain):
+            host, port = address.rsplit(":", 1)
+            try:
+                with context.wrap_socket(plain, server_side=True) as inside, \
+                        socket.create_connection((host, int(port))) as outside:
+                    back = threading.Thread(target=copy, args=(outside, inside), daemon=True)
+                    back.start()
+                    copy(inside, outside)
+                    back.join()
+            except OSError:
+                plain.close()  # a client that does not trust us
+
+        def serve():
+            while True:
+                threading.Thread(target=carry, args=listener.accept()[:1], daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        return listener.getsockname()[1], certificate
 
     def empty_engine(self):
         """The socket of an engine that holds no image."""

@@ -115,7 +115,7 @@ TEST(ChangeKinds, ADiffThatIsTooLargeOrNoneIsRefused) {
 }
 
 TEST(ChangeKinds, ACampaignWithAChangeFailsOnRegressions) {
-  EXPECT_THAT(parsed("").fail_on, ElementsAre(Verdict::failing));
+  EXPECT_THAT(parsed("").fail_on, ElementsAre(Verdict::failing, Verdict::refused));
   EXPECT_THAT(parsed("change: {go: {version: \"1.26\"}}\n").fail_on,
               ElementsAre(Verdict::regressed));
   EXPECT_THAT(parsed("change: {go: {version: \"1.26\"}}\ngate: {fail_on: [flaky]}\n").fail_on,
