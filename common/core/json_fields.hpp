@@ -1,4 +1,4 @@
-/// Private to json.cpp: one description of each struct for both directions. fields(archive, value)
+/// Private to json.cpp and json_text.cpp: one description of each struct for both directions. fields(archive, value)
 /// names every member once, and the archive writes or reads it.
 #pragma once
 

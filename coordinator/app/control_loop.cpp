@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <future>
+#include <malloc.h>
 #include <utility>
 
 namespace cupel::coordinator {
@@ -16,6 +17,7 @@ namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kTick{250};
 constexpr std::chrono::seconds kCheckMax{5};
+constexpr std::size_t kLargeCampaign = 10'000;  // repositories
 
 Now now() {
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
@@ -157,10 +159,16 @@ asio::awaitable<ControlLoop::Answer> ControlLoop::ask(std::function<Event(Reques
 }
 
 asio::awaitable<Result<Reply::Done>> ControlLoop::submit(SubmitCampaign event) {
-  return ask([event = std::move(event)](RequestId id) mutable -> Event {
-    event.request = id;
-    return std::move(event);
-  });
+  const bool large = event.campaign.repositories.size() >= kLargeCampaign;
+  // Shared, since functions are copied on the way and a campaign is large.
+  auto answer = co_await ask(
+      [shared = std::make_shared<SubmitCampaign>(std::move(event))](RequestId id) -> Event {
+        shared->request = id;
+        return std::move(*shared);
+      });
+  // What reading and creating it took is free again, but spread over the heaps of three threads.
+  if (large) ::malloc_trim(0);
+  co_return answer;
 }
 
 asio::awaitable<Result<Reply::Done>> ControlLoop::cancel(CampaignId campaign) {

@@ -127,6 +127,10 @@ void Machine::State::event(CampaignId campaign, std::string type, const nlohmann
                       now.wall});
 }
 
+void Machine::State::event_line(CampaignId campaign, std::string type, JsonLine& body) {
+  write(EventAppended{campaign, std::move(type), body.take(), now.wall});
+}
+
 void Machine::State::reply(RequestId request, Result<Reply::Done> answer) {
   out.emplace_back(Reply{request, std::move(answer)});
 }
@@ -198,12 +202,15 @@ void Machine::State::send_lease(const LeaseReady& ready,
   Attempt* attempt = leases.find({ready.task, ready.token});
   if (attempt == nullptr)
     return;  // cancelled, or its worker was lost, while the commit was under way
-  const auto text = specs.find(ready.task);
-  const nlohmann::json json =
-      text == specs.end() ? nlohmann::json() : nlohmann::json::parse(text->second, nullptr, false);
-  auto spec =
-      json.is_object() ? spec_from_json(json) : Result<TaskSpec>(failure(Errc::bug, "no spec"));
   const Task& task = tasks[attempt->task];
+  Result<TaskSpec> spec = failure(Errc::bug, "no spec");
+  if (is_first_acquisition(task)) {
+    spec = TaskSpec{};
+    spec->work = acquisition_of(repositories[task.repository]);
+  } else if (const auto text = specs.find(ready.task); text != specs.end()) {
+    const auto json = nlohmann::json::parse(text->second, nullptr, false);
+    if (json.is_object()) spec = spec_from_json(json);
+  }
   if (!spec) {
     // A record that can't be read won't become readable: the task ends here, visibly.
     const std::string why = "the stored spec can't be read: " + spec.error().what;

@@ -1,5 +1,4 @@
 // Campaigns: made, paused, cancelled, finished.
-#include "common/core/json.hpp"
 #include "coordinator/core/state.hpp"
 
 #include <algorithm>
@@ -7,36 +6,8 @@
 namespace cupel::coordinator {
 namespace {
 
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-template <typename... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;
-
 bool is_local(const campaign::RepositoryEntry& entry) {
   return std::holds_alternative<campaign::LocalPath>(entry.source);
-}
-
-nlohmann::json source_of_entry(const campaign::RepositoryEntry& entry) {
-  return std::visit(Overloaded{[](const campaign::LocalPath& path) {
-                                 return nlohmann::json{{"path", path.path}};
-                               },
-                               [](const campaign::RefusedSource& refused) {
-                                 return nlohmann::json{{"refused",
-                                                        {{"name", refused.name},
-                                                         {"reason", name(refused.reason)},
-                                                         {"message", refused.message}}}};
-                               },
-                               [](const auto& source) { return to_json(Source(source)); }},
-                    entry.source);
-}
-
-std::string name_of_entry(const campaign::RepositoryEntry& entry) {
-  return std::visit(Overloaded{[](const campaign::LocalPath& path) { return path.path; },
-                               [](const campaign::RefusedSource& refused) { return refused.name; },
-                               [](const auto& source) { return source_name(Source(source)); }},
-                    entry.source);
 }
 
 }  // namespace
@@ -44,35 +15,18 @@ std::string name_of_entry(const campaign::RepositoryEntry& entry) {
 // ---- the sources of a campaign, as one text
 // ------------------------------------------------------
 
-std::string Machine::State::source_json(const Repository& repository) const {
-  const std::string& text = campaigns.at(repository.campaign).text;
-  const std::string piece = text.substr(repository.source_at, repository.source_size);
-  return piece.substr(0, piece.find('\n'));
+RepositorySource Machine::State::source_of(const Repository& repository) const {
+  const std::string_view text = campaigns.at(repository.campaign).text;
+  return read_source(text.substr(repository.source_at, repository.source_size));
 }
 
-std::vector<std::string> Machine::State::subdirs_of(const Repository& repository) const {
-  const std::string& text = campaigns.at(repository.campaign).text;
-  const std::string piece = text.substr(repository.source_at, repository.source_size);
-  std::vector<std::string> subdirs;
-  for (std::size_t at = piece.find('\n'); at != std::string::npos;) {
-    const std::size_t end = piece.find('\n', at + 1);
-    subdirs.push_back(piece.substr(at + 1, end == std::string::npos ? end : end - at - 1));
-    at = end;
-  }
-  return subdirs;
-}
-
-Source Machine::State::source_of(const Repository& repository) const {
-  const auto json = nlohmann::json::parse(source_json(repository), nullptr, false);
-  auto source =
-      json.is_object() ? source_from_json(json) : Result<Source>(failure(Errc::bug, "no source"));
-  return source ? *std::move(source) : Source{};
-}
-
-std::string Machine::State::name_of(const Repository& repository) const {
-  const auto json = nlohmann::json::parse(source_json(repository), nullptr, false);
-  if (json.is_object() && json.contains("refused")) return json["refused"].value("name", "");
-  return source_name(source_of(repository));
+AcquireSource Machine::State::acquisition_of(const Repository& repository) const {
+  RepositorySource from = source_of(repository);
+  AcquireSource work;
+  if (auto* source = std::get_if<Source>(&from.source)) work.source = std::move(*source);
+  work.pinned_commit = repository.commit;
+  work.subdirs = std::move(from.subdirs);
+  return work;
 }
 
 Handle Machine::State::find_campaign(CampaignId id) const {
@@ -208,11 +162,11 @@ void Machine::State::create_repository(Handle campaign_handle, std::uint32_t ord
   row.id = RepositoryId{next_id()};
   row.campaign = campaign.id;
   row.ordinal = ordinal;
-  row.name = name_of_entry(entry);
-  row.source =
-      source_of_entry(entry).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  row.subdirs = entry.subdirs;
-  const Handle handle = add_repository(campaign_handle, row);
+  const RepositorySource source = source_of_entry(entry);
+  row.name = source.name();
+  row.source = row_source(entry);
+  row.subdirs = std::move(entry.subdirs);
+  const Handle handle = add_repository(campaign_handle, row, source);
   write(RepositoryCreated{std::move(row)});
   ++campaign.open_repositories;
   if (const auto* refused = std::get_if<campaign::RefusedSource>(&entry.source)) {
@@ -221,13 +175,11 @@ void Machine::State::create_repository(Handle campaign_handle, std::uint32_t ord
     add_unit(handle, planner::refused_repository(*refused), {});
     return;
   }
-  create_task(handle, kNoHandle, {},
-              AcquireSource{.source = source_of(repositories[handle]),
-                            .pinned_commit = {},
-                            .subdirs = std::move(entry.subdirs)});
+  create_task(handle, kNoHandle, {}, acquisition_of(repositories[handle]));
 }
 
-Handle Machine::State::add_repository(Handle campaign_handle, const RepositoryRow& row) {
+Handle Machine::State::add_repository(Handle campaign_handle, const RepositoryRow& row,
+                                      const RepositorySource& source) {
   CampaignEntry& campaign = campaigns.at(campaign_handle);
   Repository repository;
   repository.id = row.id;
@@ -235,8 +187,7 @@ Handle Machine::State::add_repository(Handle campaign_handle, const RepositoryRo
   repository.ordinal = row.ordinal;
   repository.commit = row.commit;
   repository.source_at = static_cast<std::uint32_t>(campaign.text.size());
-  campaign.text += row.source;
-  for (const std::string& subdir : row.subdirs) campaign.text += '\n' + subdir;
+  append_source(campaign.text, source);
   repository.source_size = static_cast<std::uint32_t>(campaign.text.size()) - repository.source_at;
   const Handle handle = repositories.add(std::move(repository));
   campaign.repositories.push_back(handle);

@@ -28,11 +28,12 @@ void Machine::State::acquired_first(Handle handle, Handle worker, planner::Sourc
     repository.commit = plan.commit;
     write(RepositoryPinned{repository.id, plan.commit, plan.tree, fleet[worker].id});
     set_holder(handle, worker);
-    event(campaign.id, "repository.acquired",
-          {{"repository", name_of(repository)},
-           {"id", repository.id.text()},
-           {"commit", plan.commit},
-           {"units", plan.units.size()}});
+    JsonLine body;
+    body.text("repository", source_of(repository).name())
+        .text("id", repository.id.text())
+        .text("commit", plan.commit)
+        .number("units", plan.units.size());
+    event_line(campaign.id, "repository.acquired", body);
   }
   // All of them first: a repository counts as over once it has no open unit.
   std::vector<Handle> made;
@@ -86,10 +87,7 @@ void Machine::State::acquire_again(Handle handle, const std::string& /*why*/) {
   if (repository.first_unit == kNoHandle || repository.failed) return;
   ++counters.holders_replaced;
   write(RepositoryHolder{repository.id, {}});
-  create_task(handle, kNoHandle, {},
-              AcquireSource{.source = source_of(repository),
-                            .pinned_commit = repository.commit,
-                            .subdirs = subdirs_of(repository)});
+  create_task(handle, kNoHandle, {}, acquisition_of(repository));
   for (Handle unit = repository.first_unit; unit != kNoHandle; unit = units[unit].next) {
     units[unit].modules_at = kNoHandle;
     units[unit].changed_at = kNoHandle;
@@ -130,7 +128,7 @@ Handle Machine::State::create_unit(Handle repository_handle, const UnitInfo& inf
   row.id = UnitId{next_id()};
   row.campaign = campaign.id;
   row.repository = repository.id;
-  row.info = to_json(info).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  row.info = json_text(info);
 
   Unit unit;
   unit.id = row.id;
@@ -198,8 +196,8 @@ void Machine::State::write_comparison(const Unit& unit, const planner::Judgement
   for (std::size_t i = 0; found && i < found->flakes.size(); ++i) {
     const compare::Flake& flake = found->flakes[i];
     const compare::Mark& mark = book.marks[flake.mark];
-    write(FlakeSeen{name_of(repository), known.module_path, mark.key, mark.signature, flake.hits,
-                    flake.runs, campaign.id, now.wall});
+    write(FlakeSeen{source_of(repository).name(), known.module_path, mark.key, mark.signature,
+                    flake.hits, flake.runs, campaign.id, now.wall});
   }
 }
 
@@ -215,15 +213,16 @@ void Machine::State::finish_unit(Handle handle, const planner::Judgement& judgem
                      judgement.message, judgement.decider ? judgement.decider : decided_by,
                      now.wall});
   if (unit.progress) write_comparison(unit, judgement, info);
-  nlohmann::json body = {{"unit", unit.id.text()},
-                         {"repository", name_of(repository)},
-                         {"module", info == nullptr ? "" : info->module_path},
-                         {"dir", info == nullptr ? "" : info->dir},
-                         {"verdict", name(judgement.verdict)},
-                         {"reason", name(judgement.reason)},
-                         {"message", judgement.message},
-                         {"seconds", seconds}};
-  event(campaign.id, "unit.finished", body);
+  JsonLine body;
+  body.text("unit", unit.id.text())
+      .text("repository", source_of(repository).name())
+      .text("module", info == nullptr ? "" : info->module_path)
+      .text("dir", info == nullptr ? "" : info->dir)
+      .text("verdict", name(judgement.verdict))
+      .text("reason", name(judgement.reason))
+      .text("message", judgement.message)
+      .number("seconds", seconds);
+  event_line(campaign.id, "unit.finished", body);
   const auto verdict = static_cast<std::size_t>(judgement.verdict);
   ++campaign.verdicts.at(verdict);
   ++counters.units_finished.at(verdict);

@@ -75,7 +75,7 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
   for (const RepositoryRow& row : recovered.repositories) {
     const Handle campaign = find_campaign(row.campaign);
     if (campaign == kNoHandle) continue;
-    const Handle handle = add_repository(campaign, row);
+    const Handle handle = add_repository(campaign, row, source_of_row(row.source, row.subdirs));
     repository_of[row.id] = handle;
     created[campaign].insert(row.ordinal);
     repositories[handle].acquired = !row.commit.empty();
@@ -207,9 +207,7 @@ void Machine::State::recover_task(const TaskRow& row,
     attempt.sent = true;
     attempt.recovered = true;
     if (task.unit == kNoHandle) {
-      attempt.work = AcquireSource{.source = source_of(repository),
-                                   .pinned_commit = repository.commit,
-                                   .subdirs = subdirs_of(repository)};
+      attempt.work = acquisition_of(repository);
     } else {
       attempt.work =
           planner::work_of(planner::Step::unpacked(row.step), campaign_of(repository).question,
@@ -227,10 +225,7 @@ void Machine::State::resume_repository(Handle handle, const std::map<Handle, Uni
   Repository& repository = repositories[handle];
   if (repository.source_task != kNoHandle) return;
   if (!repository.acquired) {
-    create_task(handle, kNoHandle, {},
-                AcquireSource{.source = source_of(repository),
-                              .pinned_commit = {},
-                              .subdirs = subdirs_of(repository)});
+    create_task(handle, kNoHandle, {}, acquisition_of(repository));
     return;
   }
   if (repository.first_unit == kNoHandle) return;

@@ -1,6 +1,5 @@
 // Tasks and attempts: from the queue to a worker and back.
 #include "common/core/backoff.hpp"
-#include "common/core/json.hpp"
 #include "coordinator/core/state.hpp"
 
 #include <algorithm>
@@ -60,12 +59,13 @@ void Machine::State::grant(Handle handle, Handle worker) {
   out.emplace_back(
       Observe{Observe::What::queue_wait, task.kind,
               std::chrono::microseconds(std::max<std::int64_t>(0, now.wall.us - task.ready.us))});
-  write(TaskLeased{task.id, token, fleet[worker].id, now.wall});
-  event(campaign.id, "task.started",
-        {{"task", task.id.text()},
-         {"kind", name(task.kind)},
-         {"repository", repositories[task.repository].id.text()},
-         {"worker", fleet[worker].id.text()}});
+  write(TaskLeased{task.id, token, fleet[worker].id, now.wall, !is_first_acquisition(task)});
+  JsonLine body;
+  body.text("task", task.id.text())
+      .text("kind", name(task.kind))
+      .text("repository", repositories[task.repository].id.text())
+      .text("worker", fleet[worker].id.text());
+  event_line(campaign.id, "task.started", body);
   after_commit(LeaseReady{task.id, token});
 }
 
@@ -166,12 +166,13 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
 void Machine::State::finish_task(Handle handle, Token token, TaskResult result, bool dead) {
   const Task& task = tasks[handle];
   const CampaignId campaign = campaigns.at(task.campaign).id;
-  event(campaign, "task.finished",
-        {{"task", task.id.text()},
-         {"kind", name(task.kind)},
-         {"outcome", name(result.outcome)},
-         {"reason", name(result.reason)},
-         {"state", name(dead ? TaskState::dead : TaskState::done)}});
+  JsonLine body;
+  body.text("task", task.id.text())
+      .text("kind", name(task.kind))
+      .text("outcome", name(result.outcome))
+      .text("reason", name(result.reason))
+      .text("state", name(dead ? TaskState::dead : TaskState::done));
+  event_line(campaign, "task.finished", body);
   write(TaskFinished{task.id, token, now.wall, std::move(result)});
   if (dead) write(TaskStateChanged{task.id, TaskState::dead, {}, now.wall});
 }
@@ -299,6 +300,10 @@ void Machine::State::bury(Handle handle, Reason reason, const std::string& why) 
 // ---- making and placing
 // ----------------------------------------------------------------------------
 
+bool Machine::State::is_first_acquisition(const Task& task) const {
+  return task.unit == kNoHandle && !repositories[task.repository].acquired;
+}
+
 bool Machine::State::must_wait(const Task& task) const {
   if (task.unit == kNoHandle) return false;
   const Repository& repository = repositories[task.repository];
@@ -373,9 +378,8 @@ Handle Machine::State::create_task(Handle repository_handle, Handle unit_handle,
   row.priority = campaign.priority;
   row.ready = now.wall;
   // The settings are the campaign's and are added when the lease is sent.
-  nlohmann::json json = to_json(spec);
-  json.erase("settings");
-  write(TaskCreated{row, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+  write(TaskCreated{row,
+                    is_first_acquisition(task) ? std::string() : json_text_without_settings(spec)});
 
   const Handle handle = tasks.add(task);
   if (unit_handle == kNoHandle) {

@@ -98,8 +98,11 @@ struct FlakeSeen {
   std::string repository; std::string module; std::string key; std::string signature;
   std::uint32_t hits = 0; std::uint32_t runs = 0; CampaignId campaign; WallTime at;
 };
-struct TaskCreated { TaskRow task; std::string spec; };  ///< `spec`: JSON of TaskSpec::work and unit facts.
-struct TaskLeased { TaskId id; Token token; WorkerId worker; WallTime at; };
+/// `spec`: JSON of TaskSpec::work and unit facts. Empty for the first acquisition of a repository:
+/// the repository's row says all of it.
+struct TaskCreated { TaskRow task; std::string spec; };
+/// `has_spec`: as TaskCreated had one; then Applied::specs gives it back.
+struct TaskLeased { TaskId id; Token token; WorkerId worker; WallTime at; bool has_spec = true; };
 /// Back to the queue (or dead) without a result; ends the attempt `token`.
 struct TaskReturned {
   TaskId id; Token token; TaskState state; std::uint16_t charged; std::uint16_t interruptions;

@@ -1,12 +1,14 @@
 /// What the machine knows and how its parts work together. Private to coordinator/core.
 #pragma once
 
+#include "common/core/json_text.hpp"
 #include "coordinator/core/fleet.hpp"
 #include "coordinator/core/leases.hpp"
 #include "coordinator/core/machine.hpp"
 #include "coordinator/core/planner.hpp"
 #include "coordinator/core/recipe.hpp"
 #include "coordinator/core/scheduler.hpp"
+#include "coordinator/core/source_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -21,7 +23,31 @@
 
 namespace cupel::coordinator {
 
-/// A repository of an open campaign. `source` is a piece of its campaign's text.
+/// A text that most records don't have: eight bytes without it.
+class RareText {
+ public:
+  RareText() = default;
+  RareText& operator=(const std::string& text) {
+    text_ = text.empty() ? nullptr : std::make_unique<std::string>(text);
+    return *this;
+  }
+  operator const std::string&() const {  // NOLINT(google-explicit-constructor): it is a text
+    static const std::string kNone;
+    return text_ ? *text_ : kNone;
+  }
+  [[nodiscard]] bool empty() const { return text_ == nullptr; }
+  friend bool operator==(const RareText& a, const std::string& b) {
+    return static_cast<const std::string&>(a) == b;
+  }
+  friend std::string operator+(std::string a, const RareText& b) {
+    return std::move(a) + static_cast<const std::string&>(b);
+  }
+
+ private:
+  std::unique_ptr<std::string> text_;
+};
+
+/// A repository of an open campaign. Its source is a piece of its campaign's text.
 struct Repository {
   RepositoryId id;
   Handle campaign = kNoHandle;
@@ -32,10 +58,11 @@ struct Repository {
   Handle holder = kNoHandle;       ///< Worker with the snapshot.
   Handle source_task = kNoHandle;  ///< The AcquireSource under way.
   bool acquired = false;           ///< Its units are known.
-  std::string commit;
+  RareText commit;
   /// The second acquisition failed: what its open units are told when their attempts come back.
   std::unique_ptr<planner::Judgement> failed;
 };
+static_assert(sizeof(Repository) <= 56, "one of these per queued task");
 
 /// An open unit.
 struct Unit {
@@ -67,7 +94,7 @@ struct CampaignEntry {
   std::set<std::uint32_t> samples;  ///< Ordinals of the repositories of the A/A sample.
   TimePoint deadline;
   bool has_deadline = false;
-  std::string text;  ///< The sources, one behind the other.
+  std::string text;  ///< The sources, one behind the other: append_source().
   std::vector<Handle> repositories;
   std::uint64_t open_repositories = 0;  ///< Not acquired yet.
   std::uint64_t open_units = 0;
@@ -134,6 +161,7 @@ struct Machine::State {
   void send_to(const std::string& key, const std::string& routing, ToWorker message);
   void promise_send(Handle worker, ToWorker message);
   void event(CampaignId campaign, std::string type, const nlohmann::json& body);
+  void event_line(CampaignId campaign, std::string type, JsonLine& body);
   void reply(RequestId request, Result<Reply::Done> answer);
   void flush();
   void keep(Promise& promise, const std::map<TaskId, std::string>& specs);
@@ -222,15 +250,16 @@ struct Machine::State {
   void cancel_task(Handle task);
   void check_finished(Handle campaign);
   void set_paused(RequestId request, CampaignId id, bool paused);
-  Handle add_repository(Handle campaign, const RepositoryRow& row);
+  Handle add_repository(Handle campaign, const RepositoryRow& row, const RepositorySource& source);
   void check_deadlines();
   [[nodiscard]] Handle find_campaign(CampaignId id) const;
 
   // ---- small helpers
-  [[nodiscard]] Source source_of(const Repository& repository) const;
-  [[nodiscard]] std::string source_json(const Repository& repository) const;
-  [[nodiscard]] std::vector<std::string> subdirs_of(const Repository& repository) const;
-  [[nodiscard]] std::string name_of(const Repository& repository) const;
+  [[nodiscard]] RepositorySource source_of(const Repository& repository) const;
+  /// The work of acquiring it, for the first time or again at its pin.
+  [[nodiscard]] AcquireSource acquisition_of(const Repository& repository) const;
+  /// What this task asks is in its repository's record alone; the store keeps no spec of it.
+  [[nodiscard]] bool is_first_acquisition(const Task& task) const;
   CampaignEntry& campaign_of(const Repository& repository) {
     return campaigns.at(repository.campaign);
   }

@@ -34,6 +34,8 @@ class Connection {
  private:
   Connection() = default;
   soci::session session_;
+  std::unique_ptr<soci::statement> begin_;  ///< Made by the first transaction.
+  std::unique_ptr<soci::statement> commit_;
   std::string name_;
 };
 

@@ -1,6 +1,8 @@
 #include "coordinator/sql/columns.hpp"
 #include "coordinator/sql/store.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -63,11 +65,55 @@ CampaignSummary summary_of(soci::session& session, const CampaignColumns& column
   return summary;
 }
 
+// The spec of a task that has none of its own: TaskCreated says when.
+std::string first_acquisition(soci::session& session, const TaskColumns& columns) {
+  std::string source;
+  std::string subdirs;
+  session << "SELECT source, subdirs FROM repositories WHERE id = :id", use(columns.repository),
+      into(source), into(subdirs);
+  if (!session.got_data() || columns.unit != 0) return {};
+  const TaskRow row = columns.row();
+  const nlohmann::json spec = {{"id", row.id.text()},
+                               {"campaign", row.campaign.text()},
+                               {"repository", row.repository.text()},
+                               {"unit", ""},
+                               {"kind", name(row.kind)},
+                               {"work",
+                                {{"type", "acquire_source"},
+                                 {"source", nlohmann::json::parse(source, nullptr, false)},
+                                 {"pinned_commit", ""},
+                                 {"subdirs", nlohmann::json::parse(subdirs, nullptr, false)}}}};
+  return spec.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// The attempt whose result was accepted has no row in `attempts`.
+void add_accepted_attempt(soci::session& session, const TaskColumns& columns, TaskView& view) {
+  const Number id = columns.id;
+  Number token = 0;
+  Number ended = 0;
+  session << "SELECT token, body, at_us FROM results WHERE task = :id", use(id), into(token),
+      into(view.result), into(ended);
+  if (!session.got_data()) {
+    view.result.clear();
+    return;
+  }
+  const auto same = [&](const TaskView::Attempt& attempt) {
+    return attempt.token.value == from_sql(token);
+  };
+  if (std::ranges::any_of(view.attempts, same)) return;
+  const auto result = nlohmann::json::parse(view.result, nullptr, false);
+  view.attempts.push_back({{from_sql(token)},
+                           {from_sql(columns.worker)},
+                           {columns.leased},
+                           {ended},
+                           result.is_object() ? result.value("outcome", "") : std::string()});
+}
+
 TaskView view_of(soci::session& session, const TaskColumns& columns) {
   TaskView view;
   view.task = columns.row();
   view.spec = one_text(session, "SELECT spec FROM specs WHERE task = :id", columns.id);
-  view.result = one_text(session, "SELECT body FROM results WHERE task = :id", columns.id);
+  if (view.spec.empty()) view.spec = first_acquisition(session, columns);
   Number token = 0, worker = 0, started = 0, ended = 0;
   std::string how;
   const Number id = columns.id;
@@ -80,6 +126,7 @@ TaskView view_of(soci::session& session, const TaskColumns& columns) {
   while (statement.fetch()) {
     view.attempts.push_back({{from_sql(token)}, {from_sql(worker)}, {started}, {ended}, how});
   }
+  add_accepted_attempt(session, columns, view);
   if (view.task.state == TaskState::leased) {
     view.attempts.push_back({view.task.token, view.task.worker, {columns.leased}, {}, "running"});
   }

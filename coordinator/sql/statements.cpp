@@ -1,6 +1,6 @@
 #include "coordinator/sql/statements.hpp"
 
-#include "common/core/json.hpp"
+#include "common/core/json_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +14,15 @@ namespace {
 using Number = long long;
 using soci::into;
 using soci::use;
+
+void merge(UnitRow& row, const UnitFinished& finished) {
+  row.verdict = finished.verdict;
+  row.reason = finished.reason;
+  row.fault = finished.fault;
+  row.message = finished.message;
+  row.deciding_task = finished.deciding_task;
+  row.finished = finished.at;
+}
 
 Error mismatch(std::string what) {
   return {.code = Errc::store_failed, .what = std::move(what), .detail = {}, .hint = {}};
@@ -123,9 +132,10 @@ struct Statements::All {
                     ":at)",
              use(id), use(token), use(text1), use(at))),
         change_task(
-            (s.prepare << "UPDATE tasks SET state = :state, preferred = :preferred, ready_us = :at "
-                          "WHERE id = :id AND state NOT IN ('done', 'dead')",
-             use(state), use(preferred), use(at), use(id))),
+            (s.prepare
+                 << "UPDATE tasks SET state = :state, preferred = :preferred, ready_us = :at "
+                    "WHERE id = :id AND state <> 'dead' AND (state <> 'done' OR :state2 = 'dead')",
+             use(state), use(preferred), use(at), use(id), use(state))),
         see_worker(
             (s.prepare << "INSERT INTO workers (id, name, public_key, host, version, draining, "
                           "first_seen_us, last_seen_us) VALUES (:id, :name, :key, :host, :version, "
@@ -163,7 +173,7 @@ struct Statements::All {
   Result<void> operator()(const TaskStateChanged& t);
   Result<void> operator()(const WorkerSeen& t);
   Result<void> operator()(const WorkerDrain& t);
-  Result<void> operator()(const EventAppended& t);
+  Result<void> operator()(EventAppended& t);
   Result<void> operator()(const SequencesReserved& t);
 
   Result<void> one_row(soci::statement& statement, std::string_view what, std::uint64_t of);
@@ -319,8 +329,10 @@ Result<void> Statements::All::operator()(const TaskCreated& t) {
   at = row.ready.us;
   not_before = row.not_before.us;
   insert_task.execute(true);
-  text1 = t.spec;
-  insert_spec.execute(true);
+  if (!t.spec.empty()) {
+    text1 = t.spec;
+    insert_spec.execute(true);
+  }
   return {};
 }
 
@@ -330,9 +342,13 @@ Result<void> Statements::All::operator()(const TaskLeased& t) {
   worker = to_sql(t.worker.value);
   at = t.at.us;
   if (auto leased = one_row(lease_task, "lease task", t.id.value); !leased) return leased;
+  if (!t.has_spec) return {};
   if (!read_spec.execute(true))
     return mismatch("task " + t.id.text() + " has no spec in the store");
   applied->specs[t.id] = spec;
+  // To its end: a reader that stays open keeps the write-ahead log from starting anew.
+  while (read_spec.fetch()) {
+  }
   return {};
 }
 
@@ -354,13 +370,12 @@ Result<void> Statements::All::operator()(const TaskFinished& t) {
   id = to_sql(t.id.value);
   token = to_sql(t.token.value);
   at = t.at.us;
-  how = name(t.result.outcome);
-  end_attempt.execute(true);
+  // The attempt needs no row of its own: what there is to say is in the task's and the result's.
   // The machine has checked the token; this is the last gate, against whoever else writes to this
   // store.
   if (auto finished = one_row(finish_task, "record the result of task", t.id.value); !finished)
     return finished;
-  text1 = to_json(t.result).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  text1 = json_text(t.result);
   insert_result.execute(true);
   return {};
 }
@@ -370,8 +385,10 @@ Result<void> Statements::All::operator()(const TaskStateChanged& t) {
   state = name(t.state);
   preferred = to_sql(t.preferred.value);
   at = t.at.us;
-  how = state;
-  end_attempt.execute(true);
+  if (t.state != TaskState::blocked && t.state != TaskState::queued) {
+    how = state;
+    end_attempt.execute(true);
+  }
   return one_row(change_task, "change the state of task", t.id.value);
 }
 
@@ -393,7 +410,7 @@ Result<void> Statements::All::operator()(const WorkerDrain& t) {
   return {};
 }
 
-Result<void> Statements::All::operator()(const EventAppended& t) {
+Result<void> Statements::All::operator()(EventAppended& t) {
   const std::uint64_t seq = next_event++;
   id = to_sql(seq);
   campaign = to_sql(t.campaign.value);
@@ -401,7 +418,7 @@ Result<void> Statements::All::operator()(const EventAppended& t) {
   text2 = t.body;
   at = t.at.us;
   insert_event.execute(true);
-  applied->events.push_back({seq, t.campaign, t.type, t.body, t.at});
+  applied->events.push_back({seq, t.campaign, std::move(t.type), std::move(t.body), t.at});
   return {};
 }
 
@@ -424,9 +441,23 @@ Statements::Statements(soci::session& session, std::uint64_t next_event)
 
 Statements::~Statements() = default;
 
-Result<void> Statements::apply(const Transition& transition, Applied& applied) {
+Result<void> Statements::apply(std::vector<Transition>& batch, Applied& applied) {
   all_->applied = &applied;
-  return std::visit(*all_, transition);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    // A unit that is judged as it is made is written once.
+    auto* created = std::get_if<UnitCreated>(&batch[i]);
+    if (created != nullptr && i + 1 < batch.size()) {
+      const auto* finished = std::get_if<UnitFinished>(&batch[i + 1]);
+      if (finished != nullptr && finished->id == created->unit.id) {
+        merge(created->unit, *finished);
+        ++i;
+      }
+      if (auto done = (*all_)(*created); !done) return done;
+      continue;
+    }
+    if (auto done = std::visit(*all_, batch[i]); !done) return done;
+  }
+  return {};
 }
 
 void Statements::rewind_events(std::uint64_t next_event) {

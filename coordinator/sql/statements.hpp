@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace cupel::coordinator::sql {
 
@@ -20,8 +21,8 @@ class Statements {
   Statements& operator=(const Statements&) = delete;
 
   /// Errors: store_failed, when a transition doesn't fit the row (a token that isn't the live one):
-  /// the caller rolls back. Database exceptions pass through.
-  [[nodiscard]] Result<void> apply(const Transition& transition, Applied& applied);
+  /// the caller rolls back. Database exceptions pass through. The batch's texts may be moved away.
+  [[nodiscard]] Result<void> apply(std::vector<Transition>& batch, Applied& applied);
   /// After a rollback.
   void rewind_events(std::uint64_t next_event);
   [[nodiscard]] std::uint64_t next_event() const;

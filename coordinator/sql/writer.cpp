@@ -90,10 +90,8 @@ void SqlWriter::commit(std::deque<Job>& group) {
   std::size_t transitions = 0;
   const auto committed = inside_->connection->in_transaction([&]() -> Result<void> {
     for (std::size_t i = 0; i < group.size(); ++i) {
-      for (const Transition& transition : group[i].batch) {
-        if (auto done = inside_->statements->apply(transition, applied[i]); !done) return done;
-        ++transitions;
-      }
+      transitions += group[i].batch.size();
+      if (auto done = inside_->statements->apply(group[i].batch, applied[i]); !done) return done;
     }
     return {};
   });

@@ -43,12 +43,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Which goes first alternates, so that neither always follows the other.
-void take_turns(int round, const std::function<void()>& one, const std::function<void()>& other) {
-  (round % 2 == 0 ? one : other)();
-  (round % 2 == 0 ? other : one)();
-}
-
 struct Throughput {
   double tasks_s = 0;
   double cpu_s_per_1k = 0;

@@ -1,14 +1,14 @@
 /// What Cupel adds to the engine's own work: wall time of a no-op run through RunExecutor against
-/// the raw calls, alternating in one go, and runs per second at 1, 2 and 4 slots. One JSON object a
-/// line.
+/// the same calls raw, and runs per second at 1, 2 and 4 slots. Both sides take turns.
 ///
-///   engine_overhead [--rounds N] [--image ENGINE_ID] [--wrapper FILE]
+///   engine_overhead [--rounds N] [--socket FILE] [--image ENGINE_ID] [--wrapper FILE]
 
 #include "common/docker/client.hpp"
 #include "common/fs/files.hpp"
 #include "common/images/select.hpp"
 #include "common/images/table.hpp"
 #include "tests/bench/engine_overhead/raw_engine.hpp"
+#include "tests/bench/support/figures.hpp"
 #include "worker/core/engine/container_spec.hpp"
 #include "worker/core/engine/wrapper_protocol.hpp"
 #include "worker/run/run_executor.hpp"
@@ -17,7 +17,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -25,6 +24,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,13 +36,10 @@ namespace {
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 
+constexpr int kRunsPerSlot = 6;
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 struct Setup {
@@ -98,24 +96,21 @@ asio::awaitable<void> cupel_runs(worker::RunExecutor* executor, const Setup* set
   while (left->fetch_sub(1) > 0) co_await cupel_run(executor, setup, bad);
 }
 
-void print(const std::string& name, double value, const std::string& unit, double floor,
-           double ratio, nlohmann::json conditions) {
-  const nlohmann::json line = {{"name", name},   {"value", value},
-                               {"unit", unit},   {"floor", floor},
-                               {"ratio", ratio}, {"conditions", std::move(conditions)}};
-  std::printf("%s\n", line.dump().c_str());
-  std::fflush(stdout);
-}
-
-std::string argument(int argc, char** argv, const std::string& flag, const std::string& fallback) {
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (argv[i] == flag) return argv[i + 1];
+double raw_rate(const Setup& setup, int slots, int total) {
+  std::atomic<int> left{total};
+  const auto start = Clock::now();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < slots; ++i) {
+    threads.emplace_back([&] {
+      while (left.fetch_sub(1) > 0) raw(setup);
+    });
   }
-  return fallback;
+  for (std::thread& thread : threads) thread.join();
+  return total / seconds_since(start);
 }
 
 int run(int argc, char** argv) {
-  const int rounds = std::max(4, std::atoi(argument(argc, argv, "--rounds", "30").c_str()));
+  const int rounds = std::max(2, std::atoi(argument(argc, argv, "--rounds", "30").c_str()));
   asio::io_context loop(1);
   const auto work = asio::make_work_guard(loop);
   std::thread thread([&loop] { loop.run(); });
@@ -163,48 +158,43 @@ int run(int argc, char** argv) {
       asio::co_spawn(loop, executor.image_traits(setup.image), asio::use_future).get().value();
 
   std::atomic<int> bad{0};
-  std::vector<double> ours;
-  std::vector<double> floor;
-  raw(setup);
-  asio::co_spawn(loop, cupel_run(&executor, &setup, &bad), asio::use_future).get();
-  for (int i = 0; i < rounds; ++i) {
-    auto start = Clock::now();
-    raw(setup);
-    floor.push_back(seconds_since(start));
-    start = Clock::now();
-    asio::co_spawn(loop, cupel_run(&executor, &setup, &bad), asio::use_future).get();
-    ours.push_back(seconds_since(start));
-  }
-  print("engine-overhead/wall", median(ours) * 1000, "ms", median(floor) * 1000,
-        median(ours) / median(floor),
-        {{"slots", 1},
-         {"rounds", rounds},
-         {"statistic", "median"},
-         {"engine", version->name + " " + version->version}});
-
-  for (const int slots : {1, 2, 4}) {
-    const int total = rounds * 2;
-    std::atomic<int> raw_left{total};
-    auto start = Clock::now();
-    std::vector<std::thread> threads;
-    for (int i = 0; i < slots; ++i) {
-      threads.emplace_back([&] {
-        while (raw_left.fetch_sub(1) > 0) raw(setup);
-      });
-    }
-    for (std::thread& t : threads) t.join();
-    const double raw_rate = total / seconds_since(start);
+  const auto our_rate = [&](int slots, int total) {
     std::atomic<int> left{total};
-    start = Clock::now();
+    const auto start = Clock::now();
     std::vector<std::future<void>> running;
     for (int i = 0; i < slots; ++i) {
       running.push_back(
           asio::co_spawn(loop, cupel_runs(&executor, &setup, &left, &bad), asio::use_future));
     }
     for (auto& one : running) one.get();
-    const double rate = total / seconds_since(start);
-    print("engine-overhead/rate", rate, "runs/s", raw_rate, rate / raw_rate,
-          {{"slots", slots}, {"runs", total}});
+    return total / seconds_since(start);
+  };
+  const std::string engine_name = version->name + " " + version->version;
+  raw(setup);
+  our_rate(1, 1);
+
+  Series wall{"engine_overhead_wall", "ms", {}, {}};
+  for (int round = 0; round < rounds; ++round) {
+    double floor = 0;
+    double ours = 0;
+    take_turns(
+        round, [&] { floor = 1000 / raw_rate(setup, 1, 1); },
+        [&] { ours = 1000 / our_rate(1, 1); });
+    wall.add(ours, floor);
+  }
+  print(wall, {{"slots", 1}, {"engine", engine_name}});
+  for (const int slots : {1, 2, 4}) {
+    const int total = kRunsPerSlot * slots;
+    Series rate{"engine_overhead_rate_" + std::to_string(slots) + "_slots", "runs/s", {}, {}};
+    for (int round = 0; round < std::max(2, rounds / 5); ++round) {
+      double floor = 0;
+      double ours = 0;
+      take_turns(
+          round, [&] { floor = raw_rate(setup, slots, total); },
+          [&] { ours = our_rate(slots, total); });
+      rate.add(ours, floor);
+    }
+    print(rate, {{"slots", slots}, {"runs_a_round", total}, {"engine", engine_name}});
   }
   loop.stop();
   thread.join();

@@ -68,6 +68,11 @@ void print(const Series& series, nlohmann::json conditions) {
   std::fflush(stdout);
 }
 
+void take_turns(int round, const std::function<void()>& floor, const std::function<void()>& ours) {
+  (round % 2 == 0 ? floor : ours)();
+  (round % 2 == 0 ? ours : floor)();
+}
+
 std::string argument(int argc, char** argv, const std::string& flag, const std::string& fallback) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (argv[i] == flag) return argv[i + 1];

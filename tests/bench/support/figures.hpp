@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct Series {
 /// median of the rounds' own ratios. The conditions get the spread, build type, processors, load
 /// average and nice value. The state of the machine is read now.
 void print(const Series& series, nlohmann::json conditions);
+
+/// Runs both; which goes first alternates with the round, so that neither always follows the other.
+void take_turns(int round, const std::function<void()>& floor, const std::function<void()>& ours);
 
 /// `flag VALUE` among the arguments.
 [[nodiscard]] std::string argument(int argc, char** argv, const std::string& flag,

@@ -91,6 +91,60 @@ TEST_F(StoreTest, AResultWithTheLiveTokenIsRecordedOnce) {
   EXPECT_FALSE(again);
 }
 
+TEST_F(StoreTest, AnAcceptedResultMayBeTheTasksLast) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
+
+  ASSERT_TRUE(commit(*writer_, {TaskFinished{kTask, kToken, {3'000}, passing_result(kTask, kToken)},
+                                TaskStateChanged{kTask, TaskState::dead, {}, {3'000}}}));
+
+  const auto task = reader_->task(kTask);
+  ASSERT_TRUE(task);
+  EXPECT_EQ(task->task.state, TaskState::dead);
+  EXPECT_EQ(task->attempts.size(), 1U);
+}
+
+TEST_F(StoreTest, AUnitThatIsJudgedAsItIsMadeHasItsVerdict) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  UnitRow unit;
+  unit.id = {99};
+  unit.campaign = kCampaign;
+  unit.repository = kRepository;
+  unit.info = "{}";
+
+  ASSERT_TRUE(commit(*writer_, {UnitCreated{unit}, UnitFinished{unit.id,
+                                                                Verdict::refused,
+                                                                Reason::no_go_mod,
+                                                                Fault::repository,
+                                                                "no",
+                                                                kTask,
+                                                                {3'000}}}));
+
+  const auto results = reader_->results(kCampaign, {}, 10, Verdict::refused);
+  ASSERT_TRUE(results);
+  ASSERT_EQ(results->size(), 1U);
+  EXPECT_EQ((*results)[0].unit.message, "no");
+  EXPECT_EQ((*results)[0].unit.reason, Reason::no_go_mod);
+  EXPECT_EQ((*results)[0].unit.finished.us, 3'000);
+}
+
+TEST_F(StoreTest, AFirstAcquisitionNeedsNoSpecOfItsOwn) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  TaskRow row = queued_task();
+  row.id = {98};
+  row.unit = {};
+  row.kind = TaskKind::acquire;
+
+  ASSERT_TRUE(commit(*writer_, {TaskCreated{row, ""}}));
+  const auto leased = commit(*writer_, {TaskLeased{row.id, {77}, kWorker, {2'000}, false}});
+
+  ASSERT_TRUE(leased) << leased.error().text();
+  EXPECT_TRUE(leased->specs.empty());
+  const auto spec = nlohmann::json::parse(reader_->task(row.id)->spec);
+  EXPECT_EQ(spec["work"]["type"], "acquire_source");
+  EXPECT_EQ(spec["work"]["subdirs"], nlohmann::json::array({"a", "b \"c\""}));
+}
+
 TEST_F(StoreTest, AResultWithAnOldTokenChangesNothing) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
