@@ -166,6 +166,8 @@ Result<void> Daemon::open_store() {
           [this](std::vector<EventRow> events) {
             asio::post(http_loop_.io(), [this, events = std::move(events)]() mutable {
               hub_->publish(std::move(events));
+              // A task may have ended: whoever follows its log reads that from the store now.
+              api_->logs_changed();
             });
           },
       .session_closed =
