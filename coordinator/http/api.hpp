@@ -44,6 +44,7 @@ class Api {
   void install_campaigns(cupel::http::Server& server);
   void install_tasks(cupel::http::Server& server);
   void install_fleet(cupel::http::Server& server);
+  void install_changes(cupel::http::Server& server);
 
   Answer check(Request request);
   Answer make_plan(Request request);
@@ -60,6 +61,10 @@ class Api {
   Answer log(Request request);
   Answer follow_log(TaskId task, CheckKind check, Stream stream, std::uint64_t from);
   Result<std::unique_ptr<cupel::http::UploadSink>> upload(const Request& request);
+
+  Answer patches(Request request);
+  Answer patch(Request request);
+  Answer flakes(Request request);
 
   Answer list_workers(Request request);
   Answer drain(Request request, bool on);
