@@ -79,7 +79,9 @@ LocalFleet::LocalFleet(const LocalOptions& options, Console& console, Interrupts
       dir_(std::move(dir)),
       lock_(std::move(lock)) {}
 
-LocalFleet::~LocalFleet() = default;
+LocalFleet::~LocalFleet() {
+  stop();  // a start that failed half-way leaves nothing either
+}
 
 Result<std::unique_ptr<LocalFleet>> LocalFleet::start(const LocalOptions& options, Console& console,
                                                       Interrupts& interrupts, bool with_workers) {

@@ -129,6 +129,10 @@ BulkDownload::Step BulkDownload::on(GetChunk message) {
     fail(Errc::malformed_message, "more bytes came than it has");
     return step;
   }
+  if (message.bytes.empty() && *size_ != 0) {
+    fail(Errc::malformed_message, "a piece of it is empty");
+    return step;
+  }
   hash_.update(message.bytes);
   received_ += message.bytes.size();
   step.append = std::move(message.bytes);

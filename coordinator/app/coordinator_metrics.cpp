@@ -28,6 +28,7 @@ CoordinatorMetrics::CoordinatorMetrics(app::Metrics& base) : base_(base) {
   make_fleet_metrics();
   make_bus_metrics();
   make_store_and_http_metrics();
+  make_retention_metrics();
 }
 
 CoordinatorMetrics::Followed CoordinatorMetrics::followed(const std::string& name,
@@ -56,7 +57,7 @@ void CoordinatorMetrics::make_task_metrics() {
   oldest_ = &base_.gauge("cupel_queue_oldest_task_timestamp_seconds",
                          "When the oldest ready task became ready; 0 = queue empty");
   for (const char* reason :
-       {"worker_lost", "infra_error", "lost_workspace", "timeout", "undelivered"}) {
+       {"worker_lost", "infra_error", "lost_workspace", "timeout", "undelivered", "overrun"}) {
     retries_[reason] =
         followed("cupel_task_retries_total", "Tasks put back into the queue", {{"reason", reason}});
   }
@@ -89,6 +90,16 @@ void CoordinatorMetrics::make_fleet_metrics() {
   workers_lost_ =
       followed("cupel_workers_lost_total", "Workers silent for a whole lease without a goodbye");
   leases_expired_ = followed("cupel_leases_expired_total", "Leases that ended without a renewal");
+  leases_renewed_ = followed("cupel_leases_renewed_total", "Renewals of live leases");
+  leases_overrun_ =
+      followed("cupel_leases_overrun_total",
+               "Leases taken back because they were renewed beyond their task's limit");
+  for (const char* result :
+       {"accepted", "duplicate", "version", "identity", "taken_over", "none"}) {
+    sessions_[result] =
+        followed("cupel_sessions_total", "Answers to hellos, and messages without a session (none)",
+                 {{"result", result}});
+  }
 }
 
 void CoordinatorMetrics::make_bus_metrics() {
@@ -100,7 +111,16 @@ void CoordinatorMetrics::make_bus_metrics() {
     sent_[i] =
         followed("cupel_bus_messages_sent_total", "Messages to workers", {{"type", kSentTypes[i]}});
   }
-  malformed_ = followed("cupel_bus_decode_failures_total", "Frames that were no valid message");
+  const char* malformed = "Frames that were no valid message";
+  malformed_ = followed("cupel_bus_decode_failures_total", malformed, {{"plane", "control"}});
+  bulk_malformed_ = followed("cupel_bus_decode_failures_total", malformed, {{"plane", "bulk"}});
+  const char* limited = "Messages dropped because their peer sends too many";
+  rate_limited_ = followed("cupel_bus_rate_limited_total", limited, {{"plane", "control"}});
+  bulk_rate_limited_ = followed("cupel_bus_rate_limited_total", limited, {{"plane", "bulk"}});
+  for (const char* result : {"put", "get", "refused", "ignored", "mismatched"}) {
+    bulk_[result] = followed("cupel_bulk_transfers_total",
+                             "Artifact transfers and what was refused", {{"result", result}});
+  }
   auth_rejected_ =
       followed("cupel_bus_auth_rejections_total", "Handshakes of unknown or revoked keys");
   untrusted_ =
@@ -115,12 +135,30 @@ void CoordinatorMetrics::make_store_and_http_metrics() {
   commit_failures_ = &base_.counter("cupel_db_failures_total", "Failed calls of the store", commit);
   commit_seconds_ = &base_.histogram("cupel_db_call_duration_seconds",
                                      "Duration of the store's calls", app::http_buckets(), commit);
+  const prometheus::Labels read = {{"op", "read"}};
+  reads_ = &base_.counter("cupel_db_calls_total", "Calls of the store", read);
+  read_failures_ = &base_.counter("cupel_db_failures_total", "Failed calls of the store", read);
+  read_seconds_ = &base_.histogram("cupel_db_call_duration_seconds",
+                                   "Duration of the store's calls", app::http_buckets(), read);
   transitions_ = &base_.counter("cupel_db_transitions_total", "Transitions written to the store");
   request_seconds_ = &base_.histogram("cupel_http_request_duration_seconds",
                                       "HTTP requests without streams", app::http_buckets());
   sse_clients_ = &base_.gauge("cupel_sse_clients", "Open event streams");
   sse_dropped_ = &base_.counter("cupel_sse_dropped_total",
                                 "Event streams cut off because the client read too slowly");
+}
+
+void CoordinatorMetrics::make_retention_metrics() {
+  constexpr std::array kWhat = {"events", "artifacts"};
+  for (std::size_t i = 0; i < kWhat.size(); ++i) {
+    const prometheus::Labels what = {{"what", kWhat[i]}};
+    retained_[i] = {&base_.counter("cupel_retention_removed_total", "Records removed by age", what),
+                    &base_.counter("cupel_retention_failures_total", "Passes that failed", what),
+                    &base_.gauge("cupel_retention_last_success_timestamp_seconds",
+                                 "When old records were last looked for; 0 = never", what)};
+  }
+  artifacts_ = &base_.gauge("cupel_artifacts", "Artifacts on the disk at the last pass");
+  artifact_bytes_ = &base_.gauge("cupel_artifacts_bytes", "Their size");
 }
 
 void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
@@ -140,6 +178,7 @@ void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
   retries_["infra_error"].follow(counters.retries_interrupted);
   retries_["lost_workspace"].follow(counters.retries_lost_workspace);
   retries_["timeout"].follow(counters.retries_timeout);
+  retries_["overrun"].follow(counters.retries_overrun);
   retries_["undelivered"].follow(counters.retries_undelivered);
   fenced_["renewal"].follow(counters.fenced_renewals);
   fenced_["result"].follow(counters.fenced_results);
@@ -166,6 +205,15 @@ void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
   for (std::size_t i = 0; i < kFromWorkerTypes; ++i) received_[i].follow(counters.received[i]);
   for (std::size_t i = 0; i < kToWorkerTypes; ++i) sent_[i].follow(counters.sent[i]);
   malformed_.follow(counters.malformed);
+  rate_limited_.follow(counters.rate_limited);
+  leases_renewed_.follow(counters.leases_renewed);
+  leases_overrun_.follow(counters.leases_overrun);
+  sessions_["accepted"].follow(counters.sessions_accepted);
+  sessions_["duplicate"].follow(counters.sessions_duplicate);
+  sessions_["version"].follow(counters.sessions_version);
+  sessions_["identity"].follow(counters.identity_lies);
+  sessions_["taken_over"].follow(counters.sessions_taken_over);
+  sessions_["none"].follow(counters.without_session);
   auth_rejected_.follow(link.handshake_denied);
   untrusted_.follow(counters.untrusted + link.dropped_untrusted);
   backpressure_.follow(link.send_full);
@@ -188,8 +236,35 @@ void CoordinatorMetrics::committed(std::size_t transitions, double seconds, bool
   }
 }
 
+void CoordinatorMetrics::read(std::string_view /*op*/, double seconds, bool ok) {
+  reads_->Increment();
+  read_seconds_->Observe(seconds);
+  if (!ok) read_failures_->Increment();
+}
+
+void CoordinatorMetrics::retention_removed(Kept what, std::uint64_t count) {
+  retained_.at(static_cast<std::size_t>(what)).removed->Increment(as_double(count));
+}
+void CoordinatorMetrics::retention_failed(Kept what) {
+  retained_.at(static_cast<std::size_t>(what)).failures->Increment();
+}
+void CoordinatorMetrics::retention_passed(Kept what, WallTime at) {
+  retained_.at(static_cast<std::size_t>(what)).last_success->Set(static_cast<double>(at.us) / 1e6);
+}
+void CoordinatorMetrics::artifacts(std::uint64_t count, std::uint64_t bytes) {
+  artifacts_->Set(as_double(count));
+  artifact_bytes_->Set(as_double(bytes));
+}
+
 void CoordinatorMetrics::update(const wire::BulkCounters& counters) {
   log_bytes_.follow(counters.bytes_in);
+  bulk_malformed_.follow(counters.malformed);
+  bulk_rate_limited_.follow(counters.rate_limited);
+  bulk_["put"].follow(counters.puts_done);
+  bulk_["get"].follow(counters.gets_done);
+  bulk_["refused"].follow(counters.refused);
+  bulk_["ignored"].follow(counters.ignored);
+  bulk_["mismatched"].follow(counters.mismatched);
 }
 
 void CoordinatorMetrics::know_routes(const std::vector<std::string>& patterns) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cupel::coordinator {
@@ -25,6 +26,13 @@ class CoordinatorMetrics {
   void observe(const Observe& sample);
   // Store writer and readers:
   void committed(std::size_t transitions, double seconds, bool ok);
+  void read(std::string_view op, double seconds, bool ok);
+  // Retention:
+  enum class Kept : std::uint8_t { events, artifacts };
+  void retention_removed(Kept what, std::uint64_t count);
+  void retention_failed(Kept what);
+  void retention_passed(Kept what, WallTime at);
+  void artifacts(std::uint64_t count, std::uint64_t bytes);
   // Bulk loop:
   void update(const wire::BulkCounters& counters);
   // HTTP loop:
@@ -51,6 +59,7 @@ class CoordinatorMetrics {
   void make_fleet_metrics();
   void make_bus_metrics();
   void make_store_and_http_metrics();
+  void make_retention_metrics();
 
   app::Metrics& base_;
   std::array<Gauge*, kTaskKinds> queued_{};
@@ -77,6 +86,13 @@ class CoordinatorMetrics {
   std::array<Followed, kFromWorkerTypes> received_{};
   std::array<Followed, kToWorkerTypes> sent_{};
   Followed malformed_;
+  Followed bulk_malformed_;
+  Followed rate_limited_;
+  Followed bulk_rate_limited_;
+  std::map<std::string, Followed> sessions_;
+  std::map<std::string, Followed> bulk_;
+  Followed leases_renewed_;
+  Followed leases_overrun_;
   Followed auth_rejected_;
   Followed untrusted_;
   Followed backpressure_;
@@ -85,6 +101,17 @@ class CoordinatorMetrics {
   Counter* commit_failures_ = nullptr;
   Counter* transitions_ = nullptr;
   prometheus::Histogram* commit_seconds_ = nullptr;
+  Counter* reads_ = nullptr;
+  Counter* read_failures_ = nullptr;
+  prometheus::Histogram* read_seconds_ = nullptr;
+  struct Retained {
+    Counter* removed = nullptr;
+    Counter* failures = nullptr;
+    Gauge* last_success = nullptr;
+  };
+  std::array<Retained, 2> retained_{};
+  Gauge* artifacts_ = nullptr;
+  Gauge* artifact_bytes_ = nullptr;
   std::map<std::string, std::array<Counter*, 4>> requests_;
   prometheus::Histogram* request_seconds_ = nullptr;
   Gauge* sse_clients_ = nullptr;

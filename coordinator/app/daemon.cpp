@@ -1,6 +1,8 @@
 #include "coordinator/app/daemon.hpp"
 
 #include "common/app/metrics.hpp"
+#include "common/async/await_callback.hpp"
+#include "common/app/revision.hpp"
 #include "common/campaign/parse.hpp"
 #include "common/core/version.hpp"
 #include "common/fs/files.hpp"
@@ -8,6 +10,7 @@
 #include "coordinator/app/file_watch.hpp"
 #include "coordinator/app/loop_thread.hpp"
 #include "coordinator/app/readiness.hpp"
+#include "coordinator/app/retention.hpp"
 #include "coordinator/app/secrets.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/sql/store.hpp"
@@ -63,7 +66,7 @@ class Daemon {
   asio::awaitable<std::string> metrics_text();
 
   const Options& options_;
-  app::Metrics metrics_{"coordinator", std::string(kVersion), "unknown"};
+  app::Metrics metrics_{"coordinator", std::string(kVersion), std::string(app::revision())};
   CoordinatorMetrics numbers_{metrics_};
   Readiness readiness_;
   int exit_code_ = 0;
@@ -90,6 +93,7 @@ class Daemon {
   std::unique_ptr<http::Api> api_;
   std::unique_ptr<cupel::http::Server> server_;
   std::unique_ptr<FileWatch> trust_watch_;
+  std::unique_ptr<Retention> retention_;
   asio::signal_set signals_{control_io_};
   std::vector<std::unique_ptr<app::LoopLag>> lags_;
 };
@@ -155,7 +159,9 @@ Result<void> Daemon::open_store() {
   spdlog::info("store opened: {} open campaigns, {} open tasks", recovered->campaigns.size(),
                recovered->tasks.size());
 
-  readers_ = std::make_unique<http::ReadPool>(std::move(readers));
+  readers_ = std::make_unique<http::ReadPool>(
+      std::move(readers),
+      [this](std::string_view op, double seconds, bool ok) { numbers_.read(op, seconds, ok); });
   hub_ = std::make_unique<http::EventHub>(http_loop_.io(), *readers_, *last_event);
   ControlParts parts{
       .loop = control_io_,
@@ -240,6 +246,13 @@ Result<void> Daemon::open_http() {
 
 asio::awaitable<std::string> Daemon::metrics_text() {
   co_await control_->refresh_metrics();
+  auto refresh_bulk = [this](std::function<void(bool)> done) {
+    asio::post(bulk_loop_.io(), [this, done = std::move(done)] {
+      if (bulk_) numbers_.update(bulk_->counters());
+      done(true);
+    });
+  };
+  co_await async::await_callback<bool>(std::move(refresh_bulk));
   co_return metrics_.text();
 }
 
@@ -261,6 +274,10 @@ Result<void> Daemon::announce() {
   }
   control_->trust(*trust_);
   control_->start();
+  auto reader = sql::SqlReader::open(options_.data_dir + "/store.db");
+  if (!reader) return reader.error();
+  retention_ = std::make_unique<Retention>(options_.retention, *writer_, std::move(*reader),
+                                           *artifacts_, numbers_);
   if (!options_.ready_file.empty()) {
     const nlohmann::json ready = {{"http", server_->address()},
                                   {"control", control_->endpoint()},
@@ -337,6 +354,7 @@ void Daemon::take_down() {
   // Sockets must be closed before their context, which waits for them.
   if (control_) control_->stop();
   readers_.reset();
+  retention_.reset();
   // Commits what waits: its callbacks only post to loops that don't run any more.
   writer_.reset();
   lags_.clear();

@@ -103,6 +103,22 @@ config::Schema settings_schema() {
               .min = 100,
               .max = 86'400'000});
   app::add_disk_reserve(schema, "Space that artifacts must leave free for the store", "256MiB");
+  schema.add({.name = "keep_events",
+              .type = Type::duration,
+              .sentence = "Age at which events of finished campaigns are removed; 0 = never",
+              .fallback = "720h",
+              .min = 0});
+  schema.add({.name = "keep_artifacts",
+              .type = Type::duration,
+              .sentence = "Age at which logs and sources that no open campaign needs are removed; "
+                          "0 = never",
+              .fallback = "720h",
+              .min = 0});
+  schema.add({.name = "retention_period",
+              .type = Type::duration,
+              .sentence = "How often old events and artifacts are looked for",
+              .fallback = "1h",
+              .min = 100});
   return schema;
 }
 
@@ -122,6 +138,9 @@ Result<Options> options_from(const config::Settings& settings) {
   options.ready_file = settings.text("ready_file");
   options.log = app::log_options(settings, "cupel-coordinator");
   options.reserve_bytes = app::disk_reserve(settings);
+  options.retention = {.events = settings.duration("keep_events"),
+                       .artifacts = settings.duration("keep_artifacts"),
+                       .period = settings.duration("retention_period")};
   options.machine.heartbeat = milliseconds(settings, "heartbeat_ms");
   options.machine.lease = milliseconds(settings, "lease_ms");
   options.machine.task_max = settings.duration("max_task");

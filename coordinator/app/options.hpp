@@ -10,6 +10,13 @@
 
 namespace cupel::coordinator {
 
+/// Ages; zero keeps for ever.
+struct RetentionSettings {
+  Duration events{};
+  Duration artifacts{};
+  Duration period = std::chrono::hours(1);
+};
+
 struct Options {
   std::string data_dir;
   std::string listen;
@@ -23,6 +30,7 @@ struct Options {
   app::LogOptions log;
   std::uint64_t reserve_bytes = 0;
   MachineSettings machine;
+  RetentionSettings retention;
 };
 
 [[nodiscard]] config::Schema settings_schema();

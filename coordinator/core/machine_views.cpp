@@ -84,7 +84,7 @@ std::vector<WorkerView> Machine::workers() const {
     view.name = trusted->name;
     view.labels = trusted->labels;
     view.state = state_of(state.fleet, worker, state.now.mono);
-    view.slots = worker.session == 0 ? 0 : worker.capacity.slots;
+    view.slots = worker.session == 0 ? 0 : state.fleet.slots(worker);
     view.running = static_cast<std::uint32_t>(worker.leases.size());
     view.engine = worker.engine;
     view.version = worker.version;

@@ -147,7 +147,7 @@ Result<void> ArtifactStore::room_for(std::uint64_t bytes) const {
 Result<ArtifactStore::Opened> ArtifactStore::open_put(const Digest& digest,
                                                       std::uint64_t size_wanted) {
   if (size_wanted > limits_.artifact_bytes_max) return too_large(limits_.artifact_bytes_max);
-  if (size(digest)) return Opened{size_wanted, true};
+  if (touch(digest)) return Opened{size_wanted, true};
   const Fd fd(partial(digest), O_RDWR | O_CREAT, 0600);
   const auto kept = file_size(fd.get());
   if (!kept) return file_error("open a partial artifact", errno);
@@ -239,7 +239,7 @@ Result<void> ArtifactStore::Upload::write(std::string_view bytes) {
 
 Result<std::uint64_t> ArtifactStore::Upload::finish() {
   if (hash_.finish() != expected_) return mismatch(expected_);
-  if (!store_.size(expected_)) {
+  if (!store_.touch(expected_)) {
     if (auto done = store_.publish(file_, fd_, expected_); !done) return done.error();
     file_.clear();
   }

@@ -5,11 +5,14 @@
 #include "common/core/digest.hpp"
 #include "common/core/error.hpp"
 #include "common/core/limits.hpp"
+#include "common/core/time.hpp"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -18,6 +21,19 @@ namespace cupel::coordinator::fs {
 struct ArtifactLimits {
   std::uint64_t artifact_bytes_max = kArtifactBytesMax;
   std::uint64_t reserve_bytes = 256ULL << 20;  ///< Of the disk: kept free for the store.
+};
+
+struct Expiry {
+  WallTime before;           ///< Artifacts that were neither written nor asked for since; 0 = none.
+  WallTime partials_before;  ///< Unfinished uploads.
+  std::set<Digest> keep;
+  std::function<bool()> stop;  ///< May be empty; asked between files.
+};
+struct Expired {
+  std::uint64_t removed = 0;
+  std::uint64_t removed_bytes = 0;
+  std::uint64_t kept = 0;
+  std::uint64_t kept_bytes = 0;
 };
 
 /// Blocking. Threads may share it: files appear by rename only. One partial upload per digest:
@@ -31,6 +47,10 @@ class ArtifactStore {
 
   [[nodiscard]] std::optional<std::uint64_t> size(const Digest& digest) const;
   [[nodiscard]] std::filesystem::path path(const Digest& digest) const;
+  /// It is needed from now on as if it had just come; false when it isn't here.
+  bool touch(const Digest& digest) const;
+  /// Removes what is old. Errors: io_error.
+  [[nodiscard]] Result<Expired> expire(const Expiry& expiry) const;
   /// At most `bytes` from `offset`. Errors: not_found, io_error.
   [[nodiscard]] Result<std::string> read(const Digest& digest, std::uint64_t offset,
                                          std::size_t bytes) const;

@@ -59,7 +59,7 @@ std::vector<ProblemItem> unusable_sources(const campaign::Campaign& campaign,
            Errc::bad_value});
     }
     if (const auto* bundle = std::get_if<BundleSource>(&entry.source);
-        bundle && !artifacts.size(bundle->artifact)) {
+        bundle && !artifacts.touch(bundle->artifact)) {
       items.push_back({entry.place.line, entry.place.column,
                        "the bundle of '" + bundle->name + "' (sha256:" + bundle->artifact.hex() +
                            ") has not been uploaded",

@@ -4,8 +4,8 @@
 
 namespace cupel::coordinator::http {
 
-ReadPool::ReadPool(std::vector<std::unique_ptr<StoreReader>> readers)
-    : readers_(std::move(readers)) {
+ReadPool::ReadPool(std::vector<std::unique_ptr<StoreReader>> readers, OnRead on_read)
+    : readers_(std::move(readers)), on_read_(std::move(on_read)) {
   for (auto& reader : readers_) {
     threads_.emplace_back([this, &reader] { serve(*reader); });
   }

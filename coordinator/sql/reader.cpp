@@ -20,6 +20,20 @@ Error not_found(const std::string& what) {
   return {.code = Errc::not_found, .what = what + " is not known here", .detail = {}, .hint = {}};
 }
 
+/// Every run of 64 hex digits: whatever of a result may name an artifact.
+void collect_digests(std::string_view text, std::set<Digest>& found) {
+  constexpr std::size_t kHex = 64;
+  std::size_t run = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const bool hex = i < text.size() &&
+                     std::string_view("0123456789abcdef").find(text[i]) != std::string_view::npos;
+    if (!hex && run == kHex) {
+      if (const auto digest = Digest::parse(text.substr(i - kHex, kHex))) found.insert(*digest);
+    }
+    run = hex ? run + 1 : 0;
+  }
+}
+
 std::string one_text(soci::session& session, const std::string& sql, Number key) {
   std::string text;
   session << sql, use(key), into(text);
@@ -436,6 +450,25 @@ Result<std::uint64_t> SqlReader::last_event() {
         Number seq = 0;
         session << "SELECT COALESCE(MAX(seq), 0) FROM events", into(seq);
         last = from_sql(seq);
+        return {};
+      });
+}
+
+Result<ArtifactsNeeded> SqlReader::artifacts_needed() {
+  return inside_->read<ArtifactsNeeded>(
+      [](soci::session& session, ArtifactsNeeded& needed) -> Result<void> {
+        Number since = 0;
+        session << "SELECT COALESCE(MIN(created_us), 0) FROM campaigns "
+                   "WHERE state NOT IN ('finished', 'cancelled')",
+            into(since);
+        if (since != 0) needed.open_since = WallTime{since};
+        std::string body;
+        soci::statement tools =
+            (session.prepare << "SELECT r.body FROM results r JOIN tasks t ON t.id = r.task "
+                                "WHERE t.kind = 'tool'",
+             into(body));
+        tools.execute();
+        while (tools.fetch()) collect_digests(body, needed.always);
         return {};
       });
 }

@@ -1,6 +1,7 @@
 /// The SQL store. SQLite for now; the statements are portable, the dialect is in connection.cpp.
 #pragma once
 
+#include "common/core/digest.hpp"
 #include "coordinator/ports/store.hpp"
 
 #include <atomic>
@@ -11,6 +12,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <thread>
 
 namespace cupel::coordinator::sql {
@@ -39,6 +42,10 @@ class SqlWriter final : public StoreWriter {
   ~SqlWriter() override;
 
   void apply(std::vector<Transition> batch, std::function<void(Result<Applied>)> done) override;
+  /// Removes at most `limit` events that are older than `before`, the oldest first; those of open
+  /// campaigns stay, and so does the last one, from which numbers go on. `done` as for apply.
+  void expire_events(WallTime before, std::uint32_t limit,
+                     std::function<void(Result<std::uint64_t>)> done);
   [[nodiscard]] std::size_t waiting() const { return waiting_; }
   [[nodiscard]] bool failed() const { return failed_; }
 
@@ -46,6 +53,7 @@ class SqlWriter final : public StoreWriter {
   struct Job {
     std::vector<Transition> batch;
     std::function<void(Result<Applied>)> done;
+    std::function<void()> work;  ///< Instead of a batch; in the same transaction.
   };
   struct Inside;
   SqlWriter(std::unique_ptr<Inside> inside, WriterOptions options);
@@ -61,6 +69,12 @@ class SqlWriter final : public StoreWriter {
   std::atomic<std::size_t> waiting_{0};
   std::atomic<bool> failed_{false};
   std::thread thread_;
+};
+
+/// What retention must leave.
+struct ArtifactsNeeded {
+  std::optional<WallTime> open_since;  ///< When the oldest open campaign was made.
+  std::set<Digest> always;             ///< Built tools: they serve later campaigns as well.
 };
 
 /// A connection for reading; one thread at a time.
@@ -84,6 +98,7 @@ class SqlReader final : public StoreReader {
   Result<std::vector<EventRow>> events_after(std::uint64_t seq, std::optional<CampaignId> campaign,
                                              std::uint32_t limit) override;
   Result<std::uint64_t> last_event() override;
+  [[nodiscard]] Result<ArtifactsNeeded> artifacts_needed();
 
  private:
   struct Inside;

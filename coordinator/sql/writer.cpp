@@ -55,7 +55,37 @@ SqlWriter::~SqlWriter() {
 void SqlWriter::apply(std::vector<Transition> batch, std::function<void(Result<Applied>)> done) {
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back({std::move(batch), std::move(done)});
+    jobs_.push_back({std::move(batch), std::move(done), {}});
+    ++waiting_;
+  }
+  wake_.notify_one();
+}
+
+void SqlWriter::expire_events(WallTime before, std::uint32_t limit,
+                              std::function<void(Result<std::uint64_t>)> done) {
+  auto removed = std::make_shared<std::uint64_t>(0);
+  auto work = [this, before, limit, removed] {
+    const long long cutoff = before.us;
+    const long long rows = limit;
+    soci::statement statement =
+        (inside_->connection->session().prepare
+             << "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE at_us < :cutoff "
+                "AND seq < (SELECT MAX(seq) FROM events) AND campaign NOT IN (SELECT id FROM "
+                "campaigns WHERE state NOT IN ('finished', 'cancelled')) ORDER BY seq LIMIT :rows)",
+         soci::use(cutoff), soci::use(rows));
+    statement.execute(true);
+    *removed = static_cast<std::uint64_t>(statement.get_affected_rows());
+  };
+  auto answered = [removed, done = std::move(done)](Result<Applied> applied) {
+    if (applied) {
+      done(*removed);
+    } else {
+      done(applied.error());
+    }
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back({{}, std::move(answered), std::move(work)});
     ++waiting_;
   }
   wake_.notify_one();
@@ -90,6 +120,7 @@ void SqlWriter::commit(std::deque<Job>& group) {
   std::size_t transitions = 0;
   const auto committed = inside_->connection->in_transaction([&]() -> Result<void> {
     for (std::size_t i = 0; i < group.size(); ++i) {
+      if (group[i].work) group[i].work();
       transitions += group[i].batch.size();
       if (auto done = inside_->statements->apply(group[i].batch, applied[i]); !done) return done;
     }

@@ -35,6 +35,7 @@ class BulkLink::Port final : public wire::BulkPort {
   }
   Result<void> finish_put(const Digest& digest) override { return artifacts_.finish_put(digest); }
   Result<std::uint64_t> open_get(const Digest& digest) override {
+    artifacts_.touch(digest);
     if (const auto size = artifacts_.size(digest)) return *size;
     return Error{.code = Errc::not_found,
                  .what = "artifact sha256:" + digest.hex() + " is not here",

@@ -37,6 +37,7 @@ class BulkLink {
 
   void drop_session(std::uint64_t session);
   [[nodiscard]] std::string endpoint() const;
+  [[nodiscard]] const wire::BulkCounters& counters() const { return server_->counters(); }
 
  private:
   class Port;

@@ -316,6 +316,11 @@ ValidationSettings clamp(ValidationSettings wanted, const Bounds& bounds,
   cut(limits.output_bytes, bounds.limits_max.output_bytes, "output", notes);
   // A full /tmp must not look like a memory kill: tmpfs pages count as the container's memory.
   cut(limits.tmp_bytes, limits.memory_bytes - limits.memory_bytes / 8, "tmp", notes);
+  const std::uint64_t longest = bounds.task_seconds_max;
+  cut(wanted.test.timeout_s, longest, "test.timeout", notes);
+  cut(wanted.check_limit_s, longest, "check", notes);
+  cut(wanted.acquire_limit_s, longest, "acquire", notes);
+  for (CustomCheck& custom : wanted.custom) cut(custom.limit_s, longest, "custom", notes);
   return wanted;
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/app/log.hpp"
 #include "common/app/metrics.hpp"
+#include "common/app/revision.hpp"
 #include "common/async/clock.hpp"
 #include "common/core/version.hpp"
 #include "common/fs/files.hpp"
@@ -89,13 +90,21 @@ Result<std::uint64_t> kept_number(const std::string& file, std::uint64_t make) {
   return make;
 }
 
+prometheus::Counter& malformed_counter(app::Metrics& metrics, const std::string& plane) {
+  return metrics.counter("cupel_bus_decode_failures_total", "Frames that were no valid message",
+                         {{"plane", plane}});
+}
+
 /// Everything that the control loop owns.
 class Service {
  public:
-  explicit Service(const Options& options)
+  Service(const Options& options, const app::LogOptions& log)
       : options_(options),
-        base_metrics_("worker", std::string(kVersion), std::string()),
-        metrics_(base_metrics_, docker::EngineBudgets{}) {}
+        base_metrics_("worker", std::string(kVersion), std::string(app::revision())),
+        metrics_(base_metrics_, docker::EngineBudgets{}) {
+    app::start_log(log, base_metrics_.log_counter());
+    for (const char* plane : {"control", "bulk"}) (void)malformed_counter(base_metrics_, plane);
+  }
 
   int run();
 
@@ -103,6 +112,7 @@ class Service {
   Result<void> open_state();
   Result<void> open_links();
   Result<void> open_http();
+  void malformed(const std::string& plane);
   void step(AgentEvent event);
   void apply(AgentAction& action);
   void send_result(LiveLease lease);
@@ -146,6 +156,7 @@ class Service {
   bool announced_ = false;
   int terminations_ = 0;
   std::atomic<bool> ready_{false};
+  std::atomic<bool> malformed_seen_{false};
 };
 
 Result<void> Service::open_state() {
@@ -202,8 +213,9 @@ Result<void> Service::open_links() {
       [this](const std::string& bytes) {
         auto message = wire::decode_to_worker(bytes);
         if (!message) {
-          spdlog::warn("a message of the coordinator is not understood: {}",
-                       message.error().text());
+          malformed("control");
+          spdlog::debug("a message of the coordinator is not understood: {}",
+                        message.error().text());
           return;
         }
         step(FromCoordinator{std::move(*message)});
@@ -231,7 +243,15 @@ Result<void> Service::open_links() {
   auto link = BulkLink::connect(bulk_.io(), context_, bulk);
   if (!link) return link.error();
   bulk_link_ = std::move(*link);
+  bulk_link_->on_malformed([this] { malformed("bulk"); });
   return {};
+}
+
+// Any thread. The first is worth a line; more would only fill the disk.
+void Service::malformed(const std::string& plane) {
+  malformed_counter(base_metrics_, plane).Increment();
+  if (!malformed_seen_.exchange(true))
+    spdlog::warn("messages of the coordinator are not understood; they are counted");
 }
 
 Result<void> Service::open_http() {
@@ -350,15 +370,16 @@ void Service::publish() {
 
 void Service::announce_ready() {
   if (std::exchange(announced_, true)) return;
+  if (!options_.ready_file.empty()) {
+    const nlohmann::json ready = {{"worker", worker_.text()},
+                                  {"metrics", http_ ? http_->address() : ""}};
+    if (auto written = fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600);
+        !written) {
+      spdlog::warn("{}", written.error().text());
+    }
+  }
   spdlog::info("ready: {} slots", agent_->status().slots);
   ::sd_notify(0, "READY=1");
-  if (options_.ready_file.empty()) return;
-  const nlohmann::json ready = {{"worker", worker_.text()},
-                                {"metrics", http_ ? http_->address() : ""}};
-  if (auto written = fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600);
-      !written) {
-    spdlog::warn("{}", written.error().text());
-  }
 }
 
 void Service::arm_tick() {
@@ -476,8 +497,7 @@ int Service::run() {
 }  // namespace
 
 int run_worker(const Options& options) {
-  app::start_log(options.log);
-  Service service(options);
+  Service service(options, options.log);
   return service.run();
 }
 

@@ -8,6 +8,7 @@
 #include "common/wire/codec.hpp"
 #include "worker/app/attempt.hpp"
 #include "worker/app/task_limits.hpp"
+#include "worker/core/agent/spec_policy.hpp"
 #include "worker/run/reaper.hpp"
 #include "worker/validate/validate.hpp"
 
@@ -152,6 +153,10 @@ TaskResult TaskRunner::without_image(const Attempt& attempt, const images::Selec
 }
 
 asio::awaitable<TaskResult> TaskRunner::work(AttemptPtr attempt) {
+  if (auto refused = refuse_spec(attempt->lease.spec)) {
+    spdlog::warn("{}: refused: {}", attempt->lease.spec.id.text(), *refused);
+    co_return answer(*attempt, Outcome::refused, Reason::source_not_allowed, *std::move(refused));
+  }
   const Work work = attempt->lease.spec.work;
   if (const auto* source = std::get_if<AcquireSource>(&work)) {
     co_return co_await acquire_source(attempt, *source);

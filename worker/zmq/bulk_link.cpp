@@ -22,6 +22,7 @@ namespace {
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 
+constexpr std::size_t kMailboxMax = 64;
 constexpr Duration kStall = std::chrono::seconds(15);
 constexpr Duration kRetryFirst = std::chrono::milliseconds(250);
 constexpr Duration kRetryMax = std::chrono::seconds(10);
@@ -158,9 +159,14 @@ void BulkLink::wake_all() {
 
 void BulkLink::on_bytes(const std::string& bytes) {
   auto message = wire::decode_bulk_to_worker(bytes);
-  if (!message) return;
+  if (!message) {
+    if (on_malformed_) on_malformed_();
+    return;
+  }
   const auto box = mailboxes_.find(transfer_of(*message));
   if (box == mailboxes_.end()) return;
+  // More than was asked for: what is missing then stalls the transfer, and it begins again.
+  if (box->second->messages.size() >= kMailboxMax) return;
   box->second->messages.push_back(std::move(*message));
   box->second->wake.cancel();
 }

@@ -10,9 +10,11 @@
 #include <boost/asio/io_context.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace cupel::worker {
 
@@ -45,6 +47,10 @@ class BulkLink {
                                                               std::string file, Duration limit);
   void stop();
 
+ public:
+  /// Called on the bulk loop for every frame that is no message.
+  void on_malformed(std::function<void()> counted) { on_malformed_ = std::move(counted); }
+
  private:
   struct Mailbox;
   class Registration;
@@ -58,6 +64,7 @@ class BulkLink {
   std::map<std::uint64_t, Mailbox*> mailboxes_;
   std::uint64_t session_ = 0;
   std::uint64_t last_transfer_ = 0;
+  std::function<void()> on_malformed_;
   bool stopped_ = false;
 };
 

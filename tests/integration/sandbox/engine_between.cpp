@@ -60,6 +60,7 @@ asio::awaitable<void> requests(std::shared_ptr<State> state, std::shared_ptr<Pai
     const auto [ec, count] = co_await pair->client.async_read_some(asio::buffer(piece), kNoThrow);
     if (ec) break;
     std::string bytes = piece.substr(0, count);
+    if (state->rules.seen) state->rules.seen(bytes);
     const std::string& swallow = state->rules.swallow;
     if (!swallow.empty() && bytes.find(swallow) != std::string::npos) pair->swallow = true;
     const std::string& from = state->rules.from;

@@ -18,6 +18,8 @@ class EngineBetween {
     std::string to = {};
     /// Requests whose line contains this get no answer, though the engine does the work.
     std::string swallow = {};
+    /// Told of every piece that the client sends; may be empty.
+    std::function<void(const std::string& bytes)> seen = {};
   };
 
   /// Listens on `path` until destroyed.

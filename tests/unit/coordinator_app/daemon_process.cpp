@@ -11,21 +11,35 @@
 
 namespace cupel::coordinator {
 
-DaemonProcess::DaemonProcess(std::filesystem::path dir, std::vector<std::string> extra)
-    : dir_(std::move(dir)) {
-  std::vector<std::string> arguments = {CUPEL_BINARY_DIR "/bin/cupel-coordinator",
-                                        "--data-dir=" + (dir_ / "data").string(),
+namespace {
+
+std::vector<std::string> coordinator_arguments(const std::filesystem::path& dir,
+                                               const std::vector<std::string>& extra) {
+  std::vector<std::string> arguments = {"--data-dir=" + (dir / "data").string(),
                                         "--listen=127.0.0.1:0",
                                         "--control=tcp://127.0.0.1:0",
                                         "--bulk=tcp://127.0.0.1:0",
-                                        "--trusted-keys=" + (dir_ / "trusted").string(),
-                                        "--ready-file=" + (dir_ / "ready.json").string(),
+                                        "--trusted-keys=" + (dir / "trusted").string(),
+                                        "--ready-file=" + (dir / "ready.json").string(),
                                         "--heartbeat-ms=200",
                                         "--lease-ms=2000",
                                         "--backoff-ms=0"};
   arguments.insert(arguments.end(), extra.begin(), extra.end());
+  return arguments;
+}
+
+}  // namespace
+
+DaemonProcess::DaemonProcess(std::filesystem::path dir, const std::vector<std::string>& extra)
+    : DaemonProcess(dir, "cupel-coordinator", coordinator_arguments(dir, extra)) {}
+
+DaemonProcess::DaemonProcess(std::filesystem::path dir, const std::string& program,
+                             const std::vector<std::string>& arguments)
+    : dir_(std::move(dir)) {
+  std::vector<std::string> all = {CUPEL_BINARY_DIR "/bin/" + program};
+  all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
+  for (std::string& argument : all) argv.push_back(argument.data());
   argv.push_back(nullptr);
   std::array<int, 2> log_pipe{};
   if (::pipe2(log_pipe.data(), O_CLOEXEC) != 0) std::abort();

@@ -12,10 +12,14 @@
 
 namespace cupel::coordinator {
 
-/// The real cupel-coordinator as a child process; killed at the end when it still runs.
+/// A real daemon as a child process; killed at the end when it still runs.
 class DaemonProcess {
  public:
-  DaemonProcess(std::filesystem::path dir, std::vector<std::string> extra = {});
+  /// cupel-coordinator with its data, ready file and trust list in `dir`.
+  explicit DaemonProcess(std::filesystem::path dir, const std::vector<std::string>& extra = {});
+  /// Another program of the build; it writes `dir`/ready.json before it logs " ready: ".
+  DaemonProcess(std::filesystem::path dir, const std::string& program,
+                const std::vector<std::string>& arguments);
   ~DaemonProcess();
   DaemonProcess(const DaemonProcess&) = delete;
   DaemonProcess& operator=(const DaemonProcess&) = delete;

@@ -60,6 +60,7 @@ void ScriptedWorker::hello() {
   hello.version = "scripted";
   hello.host = "test";
   hello.engine = "none";
+  hello.beat = ++beat_;
   hello.capacity.slots = settings_.slots;
   hello.capacity.memory_bytes = 8ULL << 30;
   hello.capacity.disk_free_bytes = 100ULL << 30;
@@ -86,6 +87,7 @@ void ScriptedWorker::beat() {
       heartbeat.renew = running_;
       send = in_session_;
     }
+    heartbeat.beat = ++beat_;
     if (send) static_cast<void>(dealer_->send(wire::encode(ToCoordinator(heartbeat))));
     beat();
   });

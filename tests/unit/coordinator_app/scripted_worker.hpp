@@ -67,6 +67,7 @@ class ScriptedWorker {
   boost::asio::steady_timer timer_{io_};
   std::unique_ptr<net::Dealer> dealer_;
   Incarnation incarnation_;
+  std::uint64_t beat_ = 0;  ///< Over hellos and heartbeats; the loop's thread only.
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

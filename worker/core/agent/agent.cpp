@@ -15,6 +15,13 @@ constexpr std::array<std::string_view, 4> kSessionStates = {"offline", "greeting
                                                             "refused"};
 constexpr int kSilentHeartbeats = 4;  // without an answer: say hello again
 constexpr std::size_t kBeatsMax = 4096;
+// What a coordinator may ask for, whatever it says.
+constexpr Duration kHeartbeatMin = std::chrono::milliseconds(50);
+constexpr Duration kHeartbeatMax = std::chrono::seconds(60);
+constexpr Duration kLeaseMin = std::chrono::milliseconds(300);
+constexpr Duration kLeaseMax = std::chrono::hours(1);
+constexpr Duration kRetryAfterMax = std::chrono::minutes(10);
+constexpr std::size_t kWaitingMax = 16;  // leases beyond twice the slots: nobody honest sends them
 
 ResultMessage hand_back(const LiveLease& lease, std::string why) {
   ResultMessage message;
@@ -171,10 +178,17 @@ void Agent::on(FromCoordinator& event, TimePoint now) {
 void Agent::on(Welcome& message, TimePoint now) {
   // Only the answer to the newest hello: what an older one settled may be out of date.
   if (session_ != SessionState::greeting || message.beat != hello_beat_) return;
+  if (message.protocol < kProtocolVersionMin || message.protocol > kProtocolVersionMax) {
+    exit(error_info(Errc::protocol_mismatch).exit_code,
+         "the coordinator speaks protocol " + std::to_string(message.protocol));
+    return;
+  }
+  if (message.session == 0) return;  // no number that a session can have
   session_ = SessionState::ready;
   session_id_ = message.session;
-  heartbeat_ = std::chrono::milliseconds(std::max(message.heartbeat_ms, 1U));
-  lease_ = std::chrono::milliseconds(std::max(message.lease_ms, 1U));
+  heartbeat_ = std::clamp<Duration>(std::chrono::milliseconds(message.heartbeat_ms), kHeartbeatMin,
+                                    kHeartbeatMax);
+  lease_ = std::clamp<Duration>(std::chrono::milliseconds(message.lease_ms), kLeaseMin, kLeaseMax);
   hello_attempt_ = 0;
   last_ack_ = now;
   next_heartbeat_ = now;
@@ -201,7 +215,8 @@ void Agent::on(Refuse& message, TimePoint now) {
     exit(error_info(message.code).exit_code, message.text);
     return;
   }
-  next_hello_ = now + std::chrono::milliseconds(message.retry_after_ms);
+  next_hello_ =
+      now + std::min<Duration>(std::chrono::milliseconds(message.retry_after_ms), kRetryAfterMax);
 }
 
 void Agent::on(HelloAgain& /*message*/, TimePoint now) {
@@ -245,7 +260,8 @@ Duration Agent::margin() const {
 
 void Agent::on(Lease& message, TimePoint now) {
   const LiveLease lease{message.spec.id, message.token};
-  const TimePoint ends = sent_at(message.beat) + std::chrono::milliseconds(message.lease_ms);
+  const TimePoint ends = sent_at(message.beat) +
+                         std::min<Duration>(std::chrono::milliseconds(message.lease_ms), kLeaseMax);
   // Older than the hello: granted in a session that is over, and let go by the coordinator since.
   const bool stale = session_ != SessionState::ready || message.beat < hello_beat_ ||
                      ends - margin() <= now || remembered(lease.token);
@@ -257,6 +273,11 @@ void Agent::on(Lease& message, TimePoint now) {
   if (draining_ || capacity_.slots == 0) {
     ++status_.leases_ignored;
     out_.emplace_back(SendMessage{hand_back(lease, "the worker is draining or rests")});
+    return;
+  }
+  if (attempts_.size() >= 2 * std::size_t{capacity_.slots} + kWaitingMax) {
+    ++status_.leases_ignored;
+    out_.emplace_back(SendMessage{hand_back(lease, "the worker has more leases than slots")});
     return;
   }
   ++status_.leases;
