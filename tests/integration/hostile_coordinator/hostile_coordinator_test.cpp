@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <netinet/in.h>
 #include <signal.h>
@@ -180,7 +181,7 @@ TEST_F(HostileCoordinatorTest, TasksOutsideTheProfilesAreRefused) {
 TEST_F(HostileCoordinatorTest, ImagesOutsideTheTableAndAbsurdNumbersRunNothing) {
   start_ready();
   for (const std::string& image : {std::string("1.99"), "sha256:" + std::string(64, '0'),
-                                  "docker.io/evil@sha256:" + std::string(64, 'f')}) {
+                                   "docker.io/evil@sha256:" + std::string(64, 'f')}) {
     TaskSpec spec = execute();
     spec.kind = TaskKind::acquire;
     AcquireModules work;
@@ -282,6 +283,24 @@ TEST_F(HostileCoordinatorTest, LiesOnTheBulkPlaneEndTheTaskAndNothingElse) {
   EXPECT_EQ(no_pack.reason, Reason::malformed_tree) << no_pack.message;
   coordinator_->raw_bulk(std::string(4096, '\xff'));
   expect_alive_and_idle();
+}
+
+TEST_F(HostileCoordinatorTest, PromtoolFindsNothingToSayAboutTheWorkersMetrics) {
+  start_ready();
+  expect_alive_and_idle();
+  httpclient::Options options;
+  options.base_url = "http://" + worker_->ready()["metrics"].get<std::string>();
+  const auto scraped = httpclient::Client(options).send("GET", "/metrics");
+  ASSERT_TRUE(scraped);
+  const std::string file = (dir_ / "metrics.txt").string();
+  ASSERT_TRUE(fs::write_file_durably(file, scraped->body, 0600));
+
+  const int checked = std::system(("promtool check metrics < " + file).c_str());
+
+  EXPECT_EQ(checked, 0) << "promtool (Debian package prometheus)";
+  EXPECT_EQ(scraped->body.find("revision=\"\""), std::string::npos);
+  EXPECT_EQ(scraped->body.find("revision=\"unknown\""), std::string::npos);
+  EXPECT_GT(metric("cupel_log_messages_total{level=\"info\"}"), 0);
 }
 
 TEST_F(HostileCoordinatorTest, ACoordinatorOfAnotherProtocolIsLeft) {
