@@ -261,6 +261,11 @@ def run_campaign(options, scratch, name, settings, targets, cases):
     report = reports / "report.json"
     if not report.exists():
         tail = log.read_text(errors="replace")[-3000:]
+        if targets and re.search(r"change\.upgrade\.\S+\.version: .* \(CUP-1012\)", tail):
+            # A version that nobody could repeat is refused before any task: for every repository of the campaign.
+            finding = {"kind": "upgrade_error", "package": "", "test": "", "message": tail.strip().splitlines()[0]}
+            return paths, {"results": [{"repository": str(path), "verdict": "refused", "reason": "bad_version_query",
+                                        "findings": [finding]} for path in paths]}
         raise RuntimeError(f"cupel run ended with {done.returncode} and left no report:\n{tail}")
     return paths, json.loads(report.read_text())
 

@@ -124,6 +124,7 @@ TEST(ChangeWords, EveryEndingOfGoGetHasItsReason) {
     ASSERT_EQ(why.findings.size(), 1U) << row.what;
     EXPECT_EQ(name(why.findings[0].kind), name(row.kind)) << row.what;
     EXPECT_THAT(why.findings[0].message, HasSubstr(row.message)) << row.what;
+    EXPECT_EQ(why.findings[0].package, "") << row.what;
     EXPECT_EQ(why.message.find('\n'), std::string::npos) << row.what;
   }
 }

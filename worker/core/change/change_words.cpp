@@ -34,6 +34,12 @@ bool keeps_its_reason(Reason reason) {
   return std::ranges::find(kKept, reason) != kKept.end();
 }
 
+/// A change is about the unit, not about a package of it: the words name the module.
+SourceRefusal about_the_unit(SourceRefusal why) {
+  for (Finding& finding : why.findings) finding.package.clear();
+  return why;
+}
+
 SourceRefusal as_upgrade_error(SourceRefusal why, Reason reason) {
   why.reason = reason;
   for (Finding& finding : why.findings) finding.kind = FindingKind::upgrade_error;
@@ -75,7 +81,7 @@ bool is_in_module(std::string_view package, std::string_view module) {
 }  // namespace
 
 SourceRefusal judge_get_failure(std::string_view err, const std::vector<ModuleTarget>& targets) {
-  SourceRefusal why = judge_go_failure(err, {});
+  SourceRefusal why = about_the_unit(judge_go_failure(err, {}));
   if (keeps_its_reason(why.reason)) return why;
   const bool no_such_version = why.reason == Reason::module_not_found ||
                                why.reason == Reason::bad_version_query ||
@@ -88,7 +94,7 @@ SourceRefusal judge_get_failure(std::string_view err, const std::vector<ModuleTa
 
 TidyFailure judge_tidy_failure(std::string_view err, const std::vector<std::string>& moved) {
   TidyFailure failure;
-  failure.refusal = judge_go_failure(err, {});
+  failure.refusal = about_the_unit(judge_go_failure(err, {}));
   failure.words =
       capped_detail(failure.refusal.findings.empty() ? failure.refusal.message
                                                      : failure.refusal.findings.front().message);
