@@ -18,6 +18,7 @@ namespace cupel::cli {
 [[nodiscard]] int run_results(const Request& request, Console& console);
 [[nodiscard]] int run_logs(const Request& request, Console& console);
 [[nodiscard]] int run_report(const Request& request, Console& console);
+[[nodiscard]] int run_patches(const Request& request, Console& console);
 [[nodiscard]] int run_cancel(const Request& request, Console& console);
 [[nodiscard]] int run_worker(const Request& request, Console& console);
 [[nodiscard]] int run_keys(const Request& request, Console& console);

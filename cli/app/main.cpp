@@ -29,6 +29,7 @@ int dispatch(const Request& request, Console& console) {
     case Verb::results: return run_results(request, console);
     case Verb::logs: return run_logs(request, console);
     case Verb::report: return run_report(request, console);
+    case Verb::patches: return run_patches(request, console);
     case Verb::cancel: return run_cancel(request, console);
     case Verb::doctor: return run_doctor(request, console);
     case Verb::key_generate:

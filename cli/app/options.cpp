@@ -120,6 +120,10 @@ class Builder {
     file_option(run);
     run->add_option("--plan", r_.plan, "A stored plan instead of a file");
     run->add_option("--name", r_.name, "Another name for the campaign");
+    run->add_option("--aa", r_.aa,
+                    "Run the unchanged side of this many repositories once more, to know how much "
+                    "tests flicker")
+        ->check(CLI::Range(0, 100'000));
     run->add_flag_callback(
         "--wait", [request = &r_] { request->detach = false; }, "Wait for the end (the default)");
     run->add_flag("--detach", r_.detach, "Print the id and return");
@@ -161,6 +165,10 @@ class Builder {
     report->add_option("--max-bytes", r_.bytes_max,
                        "markdown: leave sections out above this; 0 = no limit");
     local_options(report, false);
+    CLI::App* patches = verb(app_, "patches", "Write the patches of a campaign", Verb::patches);
+    campaign_argument(patches);
+    patches->add_option("-o,--output", r_.output, "Folder; default patches");
+    local_options(patches, false);
   }
 
   void operating() {

@@ -1,3 +1,5 @@
+#include "cli/app/queries.hpp"
+
 #include "cli/app/campaign_source.hpp"
 #include "cli/app/commands.hpp"
 #include "cli/app/connection.hpp"
@@ -25,27 +27,6 @@
 namespace cupel::cli {
 namespace {
 
-/// With --local a coordinator without workers is started, so that results of local runs can be
-/// read.
-int with_client(const Request& request, Console& console,
-                const std::function<int(httpclient::Client&, Interrupts&)>& body) {
-  Interrupts interrupts;
-  std::unique_ptr<LocalFleet> fleet;
-  Result<httpclient::Client> client = Error{};
-  if (request.local.enabled) {
-    auto started = LocalFleet::start(request.local, console, interrupts, false);
-    if (!started) return fail(console, started.error());
-    fleet = std::move(*started);
-    client = connect_to(fleet->base_url(), fleet->token_file().string(), interrupts.fd());
-  } else {
-    client = connect(request.globals, interrupts.fd());
-  }
-  if (!client) return fail(console, client.error());
-  const int code = body(*client, interrupts);
-  if (fleet) fleet->stop();
-  return code;
-}
-
 std::string dumped(const json& value) {
   return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -57,21 +38,6 @@ bool selected(const json& unit, const Request& request) {
   if (request.repo_glob.empty()) return true;
   return fnmatch(request.repo_glob.c_str(), text_of(unit, "repository").c_str(), 0) == 0 ||
          fnmatch(request.repo_glob.c_str(), unit_name(unit).c_str(), 0) == 0;
-}
-
-/// Units whose name, repository or module is `subject`; else those whose name contains it.
-std::vector<const json*> matching(const std::vector<json>& results, const std::string& subject) {
-  std::vector<const json*> exact;
-  std::vector<const json*> partial;
-  for (const json& unit : results) {
-    if (unit_name(unit) == subject || text_of(unit, "repository") == subject ||
-        text_of(unit, "module") == subject || text_of(unit, "id") == subject) {
-      exact.push_back(&unit);
-    } else if (unit_name(unit).find(subject) != std::string::npos) {
-      partial.push_back(&unit);
-    }
-  }
-  return exact.empty() ? partial : exact;
 }
 
 Result<std::string> task_of_subject(httpclient::Client& client, const Request& request) {
@@ -179,6 +145,39 @@ std::string worker_line_note(const json& worker) {
 }
 
 }  // namespace
+
+int with_client(const Request& request, Console& console,
+                const std::function<int(httpclient::Client&, Interrupts&)>& body) {
+  Interrupts interrupts;
+  std::unique_ptr<LocalFleet> fleet;
+  Result<httpclient::Client> client = Error{};
+  if (request.local.enabled) {
+    auto started = LocalFleet::start(request.local, console, interrupts, false);
+    if (!started) return fail(console, started.error());
+    fleet = std::move(*started);
+    client = connect_to(fleet->base_url(), fleet->token_file().string(), interrupts.fd());
+  } else {
+    client = connect(request.globals, interrupts.fd());
+  }
+  if (!client) return fail(console, client.error());
+  const int code = body(*client, interrupts);
+  if (fleet) fleet->stop();
+  return code;
+}
+
+std::vector<const json*> matching(const std::vector<json>& results, const std::string& subject) {
+  std::vector<const json*> exact;
+  std::vector<const json*> partial;
+  for (const json& unit : results) {
+    if (unit_name(unit) == subject || text_of(unit, "repository") == subject ||
+        text_of(unit, "module") == subject || text_of(unit, "id") == subject) {
+      exact.push_back(&unit);
+    } else if (unit_name(unit).find(subject) != std::string::npos) {
+      partial.push_back(&unit);
+    }
+  }
+  return exact.empty() ? partial : exact;
+}
 
 int run_check(const Request& request, Console& console) {
   const auto parsed = load_campaign(request.file);

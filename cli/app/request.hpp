@@ -23,6 +23,7 @@ enum class Verb : unsigned char {
   results,
   logs,
   report,
+  patches,
   cancel,
   doctor,
   key_generate,
@@ -69,8 +70,9 @@ struct Request {
   Globals globals;
   LocalOptions local;
   std::string file = "campaign.yaml";
-  std::string plan;      ///< run --plan
-  std::string campaign;  ///< c-..., of most verbs
+  std::string plan;                 ///< run --plan
+  std::optional<std::uint32_t> aa;  ///< run --aa
+  std::string campaign;             ///< c-..., of most verbs
   std::string
       subject;  ///< logs: unit or task; worker: id; completion: shell; help: topic; doctor: part
   bool detach = false;
@@ -78,7 +80,7 @@ struct Request {
   bool repos = false;  ///< plan --repos
   bool dry_run = false;
   std::string report_dir;
-  std::string output;  ///< -o; "-" = standard output
+  std::string output;  ///< -o; "-" = standard output; of patches a folder
   std::string report_format = "markdown";
   std::size_t bytes_max = 60'000;
   std::vector<std::string> verdicts;

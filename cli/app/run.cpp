@@ -148,6 +148,7 @@ int run_campaign(const Request& request, Console& console) {
     }
     campaign = std::move(*parsed->campaign);
     if (!request.name.empty()) campaign.name = request.name;
+    if (request.aa) campaign.aa = *request.aa;
   }
   if (request.dry_run) {
     console.out(std::to_string(campaign.repositories.size()) +

@@ -1,9 +1,11 @@
 #include "cli/core/report_data.hpp"
 
+#include "cli/core/change_report.hpp"
 #include "common/text/utf8.hpp"
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -102,7 +104,11 @@ std::vector<Group> group_failures(const std::vector<json>& results) {
   std::map<std::string, Found> groups;
   for (const json& unit : results) {
     const std::string verdict = verdict_of(unit);
-    if (verdict != "failing" && verdict != "inconclusive" && verdict != "regressed") continue;
+    if (verdict != "failing" && verdict != "inconclusive" && verdict != "regressed" &&
+        verdict != "changed_failure") {
+      continue;
+    }
+    if (!causes_of(unit).empty()) continue;
     bool grouped = false;
     for (const json& finding : list_of(unit, "findings")) {
       const auto kind = parse_name<FindingKind>(text_of(finding, "kind"));
@@ -131,6 +137,7 @@ std::vector<Group> group_failures(const std::vector<json>& results) {
     ordered.push_back(
         {"", found.kind, found.message, signature, {found.units.begin(), found.units.end()}});
   }
+  std::ranges::move(group_by_cause(results), std::back_inserter(ordered));
   std::ranges::sort(ordered, [](const Group& a, const Group& b) {
     return std::tuple(b.units.size(), a.signature) < std::tuple(a.units.size(), b.signature);
   });

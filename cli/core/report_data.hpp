@@ -45,13 +45,14 @@ struct ReportData {
 
 /// Failures with one signature.
 struct Group {
-  std::string id;       ///< "G1", the largest first.
-  std::string kind;     ///< Finding kind, or the reason where there is no finding.
-  std::string message;  ///< Of its first finding.
-  std::string signature;
+  std::string id;                  ///< "G1", the largest first.
+  std::string kind;                ///< Finding kind, or the reason where there is no finding.
+  std::string message;             ///< Of its first finding.
+  std::string signature;           ///< Or "dependency:M@V", or "reason:R".
   std::vector<std::string> units;  ///< Names, sorted, each once.
 };
-/// Of the units that are failing or inconclusive. A unit is in one group for each of its
+/// Of the units without a good end, the largest first. A unit of a campaign with a change is in one
+/// group, that of its most frequent cause (change_report.hpp); another one in one for each of its
 /// signatures.
 [[nodiscard]] std::vector<Group> group_failures(const std::vector<json>& results);
 

@@ -1,3 +1,4 @@
+#include "cli/core/change_report.hpp"
 #include "cli/core/reports.hpp"
 #include "common/core/version.hpp"
 
@@ -39,13 +40,14 @@ std::optional<ReportFormat> parse_report_format(std::string_view word) {
 std::string report_json(const ReportData& data) {
   json results = json::array();
   for (const json* unit : in_reading_order(data.results)) results.push_back(*unit);
-  const json report = {{"v", 1},
-                       {"cupel", std::string(kVersion)},
-                       {"campaign", data.campaign},
-                       {"digest", text_of(data.campaign, "digest")},
-                       {"totals", totals_of(data)},
-                       {"groups", groups_of(data)},
-                       {"results", std::move(results)}};
+  json report = {{"v", 1},
+                 {"cupel", std::string(kVersion)},
+                 {"campaign", data.campaign},
+                 {"digest", text_of(data.campaign, "digest")},
+                 {"totals", totals_of(data)},
+                 {"groups", groups_of(data)},
+                 {"results", std::move(results)}};
+  if (has_change(data)) report["changes"] = changes_json(data);
   return dumped(report, 1) + "\n";
 }
 

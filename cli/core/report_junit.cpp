@@ -52,7 +52,7 @@ void add_verdict(Suite& suite, const json& unit) {
     ++suite.errors;
     suite.cases += problem("error", message, label, text_of(unit, "message"));
   } else if (verdict == "refused" || verdict == "cancelled" || verdict == "open" ||
-             verdict == "not_affected") {
+             verdict == "not_affected" || verdict == "flaky" || verdict == "broken_before") {
     ++suite.skipped;
     suite.cases += "    <skipped" +
                    attribute("message", label + (message.empty() ? "" : ": " + message)) + "/>\n";
@@ -62,7 +62,12 @@ void add_verdict(Suite& suite, const json& unit) {
 
 void add_findings(Suite& suite, const json& unit, std::size_t& cases_left) {
   std::size_t shown = 0;
-  for (const json& finding : list_of(unit, "findings")) {
+  // With two sides only what the change brought is a failure of a case.
+  const json comparison = unit.is_object() ? unit.value("comparison", json()) : json();
+  const json& findings =
+      comparison.is_object() ? list_of(comparison, "introduced") : list_of(unit, "findings");
+  for (const json& finding : findings) {
+    if (comparison.is_object() && text_of(finding, "fate") != "confirmed") continue;
     const auto kind = parse_name<FindingKind>(text_of(finding, "kind"));
     if (!kind || !is_conclusive(*kind)) continue;
     if (cases_left == 0 || shown == kFindingsPerUnitMax) return;

@@ -1,3 +1,4 @@
+#include "cli/core/change_report.hpp"
 #include "cli/core/gate.hpp"
 #include "cli/core/reports.hpp"
 #include "cli/core/results_view.hpp"
@@ -107,6 +108,21 @@ std::string detail_block(const json& unit) {
   fact("fault", fault == "none" ? "" : fault);
   if (!facts.empty()) out += facts + "\n\n";
   std::size_t shown = 0;
+  const json comparison = unit.is_object() ? unit.value("comparison", json()) : json();
+  for (const char* list : {"introduced", "resolved", "altered", "flakes"}) {
+    for (const json& item : list_of(comparison, list)) {
+      if (shown++ == kFindingsShown) break;
+      std::string subject = text_of(item, "package");
+      if (const std::string test = text_of(item, "test"); !test.empty()) subject += " " + test;
+      const bool flake = std::string_view(list) == "flakes";
+      out += "- " + std::string(list) + ": " + text_of(item, "kind") + " " + cell(subject, 300) +
+             " (" +
+             (flake ? text_of(item, "hits") + " of " + text_of(item, "runs") + " runs " +
+                          text_of(item, "side")
+                    : text_of(item, "fate") + ": " + hits_text(item)) +
+             ")\n\n" + code_block(text_of(item, "message")) + "\n";
+    }
+  }
   const json& findings = list_of(unit, "findings");
   for (const json& finding : findings) {
     if (shown++ == kFindingsShown) break;
@@ -148,11 +164,13 @@ void add_section(Budget& budget, const std::string& title, const Items& items, c
 std::string report_markdown(const ReportData& data, std::size_t bytes_max) {
   Budget budget(bytes_max);
   budget.add(head_section(data));
+  if (const std::string change = changes_markdown(data); !change.empty()) budget.add(change);
   const std::vector<Group> groups = group_failures(data.results);
   const std::vector<const json*> units = in_reading_order(data.results);
   std::vector<const json*> detailed;
   for (const json* unit : units) {
-    if (!list_of(*unit, "findings").empty() && verdict_of(*unit) != "passing")
+    if (!list_of(*unit, "findings").empty() && verdict_of(*unit) != "passing" &&
+        verdict_of(*unit) != "compatible")
       detailed.push_back(unit);
   }
   add_section(budget, "## Failures that units have in common\n\n", groups, "groups", group_block);

@@ -1,5 +1,6 @@
 #include "cli/core/results_view.hpp"
 
+#include "cli/core/change_report.hpp"
 #include "cli/core/next_steps.hpp"
 #include "cli/core/table.hpp"
 
@@ -107,6 +108,11 @@ std::string results_summary(const ReportData& data) {
   }
   if (groups.size() > kGroupsShown) {
     out += "  and " + std::to_string(groups.size() - kGroupsShown) + " more groups of failures\n";
+  }
+  if (has_change(data)) {
+    const PatchCounts patches = count_patches(data.results);
+    out += "patches: " + std::to_string(patches.ready) + " ready, " +
+           std::to_string(patches.withheld) + " withheld\n" + noise_sentence(noise_of(data)) + "\n";
   }
   return out + next_steps(data.results);
 }

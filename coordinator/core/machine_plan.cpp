@@ -191,6 +191,8 @@ void Machine::State::write_comparison(const Unit& unit, const planner::Judgement
   const auto found = planner::conclusion_of(campaign.question, known, *unit.progress);
   nlohmann::json body = compare::record_of(book, judgement.verdict, found ? &*found : nullptr);
   body["sample"] = unit.progress->sample;
+  // Repeats of units that differ are no fair sample.
+  if (!unit.progress->sample) body.erase("aa");
   write(UnitCompared{unit.id, campaign.id,
                      body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
   for (std::size_t i = 0; found && i < found->flakes.size(); ++i) {

@@ -30,7 +30,7 @@ Error nothing(std::string what) {
 
 /// One entry of the manifest.
 json patch_entry(const UnitResult& unit, std::size_t number) {
-  const json view = unit_view(unit);
+  const json view = unit_view(unit, kept_json(unit.result));
   const json patch = member(view["comparison"], "patch");
   const json change = member(view["comparison"], "change");
   const std::string state = patch.is_object() ? patch.value("state", "none") : "none";
@@ -131,7 +131,7 @@ Api::Answer Api::patch(Request request) {
       [this, campaign = *campaign, id = *id](StoreReader& reader) -> Result<std::string> {
     const auto unit = find_unit(reader, campaign, id);
     if (!unit) return unit.error();
-    const json view = unit_view(*unit);
+    const json view = unit_view(*unit, kept_json(unit->result));
     const json diff = member(member(view["comparison"], "change"), "patch");
     const auto digest =
         diff.is_string() ? Digest::parse(diff.get<std::string>()) : std::optional<Digest>();

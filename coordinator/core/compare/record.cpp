@@ -114,6 +114,15 @@ json remarks(const Book& book) {
   return list;
 }
 
+/// Two runs of the unchanged side.
+json aa_json(const Book& book) {
+  const Run& first = book.before[0];
+  const Run& second = book.before[1];
+  if (!is_conclusive(first) || !is_conclusive(second)) return nullptr;
+  const bool agree = first.outcome == second.outcome && difference_of(book, first, second).empty();
+  return {{"agree", agree}};
+}
+
 json change_json(const ChangeNote& note) {
   json out = to_json(note);
   if (out["moved"].size() > kMovedMax) {
@@ -147,6 +156,7 @@ json record_of(const Book& book, Verdict verdict, const Conclusion* conclusion) 
   }
   out["patch"] = {{"state", name(state)}, {"codes", std::move(codes)}};
   out["remarks"] = remarks(book);
+  if (book.before.size() > 1) out["aa"] = aa_json(book);
   if (conclusion == nullptr) return out;
   out["introduced"] = tallies_json(book, *conclusion, Tally::What::introduced);
   out["resolved"] = tallies_json(book, *conclusion, Tally::What::resolved);

@@ -1,4 +1,4 @@
-#include "coordinator/core/compare/noise.hpp"
+#include "common/core/noise.hpp"
 
 #include "tests/unit/coordinator_compare/sides.hpp"
 

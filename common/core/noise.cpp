@@ -1,9 +1,9 @@
-#include "coordinator/core/compare/noise.hpp"
+#include "common/core/noise.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace cupel::coordinator::compare {
+namespace cupel {
 namespace {
 
 double power(double base, unsigned exponent) {
@@ -57,4 +57,4 @@ Expectation expected_false_regressions(const AaSample& sample, std::uint64_t uni
   return out;
 }
 
-}  // namespace cupel::coordinator::compare
+}  // namespace cupel

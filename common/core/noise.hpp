@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace cupel::coordinator::compare {
+namespace cupel {
 
 /// What the unchanged side, run twice, has shown.
 struct AaSample {
@@ -26,4 +26,4 @@ struct Expectation {
 [[nodiscard]] Expectation expected_false_regressions(const AaSample& sample, std::uint64_t units,
                                                      std::uint16_t runs, std::uint16_t need);
 
-}  // namespace cupel::coordinator::compare
+}  // namespace cupel

@@ -1,0 +1,55 @@
+/// What reports say about campaigns that compare two sides: common causes, patches, and how many
+/// false regressions to expect.
+#pragma once
+
+#include "cli/core/report_data.hpp"
+#include "common/core/noise.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cupel::cli {
+
+/// True for a campaign with a change, by its document; without one by its results.
+[[nodiscard]] bool has_change(const ReportData& data);
+
+/// One cause that a unit may share with others: a finding's signature, or the version of a
+/// dependency that it got.
+struct Cause {
+  std::string name;  ///< "dependency:M@V" or the signature.
+  std::string kind;
+  std::string message;
+};
+/// The confirmed new problems of a unit, without repetition; empty for a unit that has none.
+[[nodiscard]] std::vector<Cause> causes_of(const json& unit);
+
+/// Each unit with causes is in exactly one group: that of its most frequent cause, so the counts
+/// add up to the number of those units.
+[[nodiscard]] std::vector<Group> group_by_cause(const std::vector<json>& results);
+
+struct PatchCounts {
+  std::size_t ready = 0;
+  std::size_t withheld = 0;
+  std::map<std::string, std::size_t> codes;  ///< Why they are withheld; a patch may have several.
+};
+[[nodiscard]] PatchCounts count_patches(const std::vector<json>& results);
+
+struct Noise {
+  AaSample sample;
+  std::uint64_t units = 0;  ///< Whose two sides were compared.
+  Expectation expectation;
+};
+[[nodiscard]] Noise noise_of(const ReportData& data);
+/// One sentence about it.
+[[nodiscard]] std::string noise_sentence(const Noise& noise);
+
+/// `changes` of the JSON report.
+[[nodiscard]] json changes_json(const ReportData& data);
+/// The section of the Markdown report; empty for a campaign without a change.
+[[nodiscard]] std::string changes_markdown(const ReportData& data);
+/// "fails in 4 of 4 runs after, 0 of 4 before" for an entry of `introduced` and its like.
+[[nodiscard]] std::string hits_text(const json& item);
+
+}  // namespace cupel::cli

@@ -1,0 +1,145 @@
+#include "cli/core/change_report.hpp"
+
+#include "cli/core/reports.hpp"
+#include "cli/core/results_view.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cupel::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+json introduced(const std::string& test, const std::string& signature,
+                const std::string& dependency = "") {
+  json item = {{"kind", "test_failure"},
+               {"package", "m/p"},
+               {"test", test},
+               {"signature", signature},
+               {"message", signature + " in " + test},
+               {"fate", "confirmed"},
+               {"before", {{"hits", 0}, {"runs", 4}}},
+               {"after", {{"hits", 4}, {"runs", 4}}}};
+  if (!dependency.empty()) {
+    item["dependency"] = {{"module", dependency}, {"from", "v1.0.0"}, {"to", "v1.1.0"}};
+  }
+  return item;
+}
+
+json unit(const std::string& name, const std::string& verdict,
+          json introduced_items = json::array(), const std::string& patch = "withheld",
+          json codes = json::array()) {
+  return {{"id", "u-" + name},
+          {"repository", name},
+          {"dir", "."},
+          {"verdict", verdict},
+          {"reason", "none"},
+          {"message", ""},
+          {"comparison",
+           {{"before", {{"outcome", "passing"}}},
+            {"after", {{"outcome", "failing"}}},
+            {"introduced", std::move(introduced_items)},
+            {"patch", {{"state", patch}, {"codes", std::move(codes)}}}}}};
+}
+
+ReportData sample() {
+  ReportData data;
+  data.campaign = {{"id", "c-1"}, {"name", "up"}, {"state", "finished"}};
+  data.document = {{"change", {{"upgrade", json::object()}}},
+                   {"confirm", {{"runs", 3}, {"need", 3}}}};
+  data.results = {
+      unit("a", "regressed",
+           {introduced("TestA", "s1", "example.com/lib"), introduced("TestB", "s2")}, "withheld",
+           {"verdict:regressed"}),
+      unit("b", "regressed", json::array({introduced("TestB", "s2")}), "withheld",
+           {"verdict:regressed"}),
+      unit("c", "regressed", json::array({introduced("TestX", "s3", "example.com/lib")}),
+           "withheld", {"verdict:regressed"}),
+      unit("d", "regressed", json::array({introduced("TestY", "s4", "example.com/lib")}),
+           "withheld", {"verdict:regressed"}),
+      unit("e", "compatible", json::array(), "ready"),
+      unit("f", "compatible", json::array(), "withheld", {"go_directive_changed", "not_tidy"}),
+      unit("g", "flaky")};
+  return data;
+}
+
+TEST(GroupByCause, EveryUnitIsInOneGroupSoThatTheCountsAddUp) {
+  const std::vector<Group> groups = group_failures(sample().results);
+
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].signature, "dependency:example.com/lib@v1.1.0");
+  EXPECT_EQ(groups[0].units, (std::vector<std::string>{"a", "c", "d"}));
+  EXPECT_EQ(groups[1].signature, "s2");
+  EXPECT_EQ(groups[1].units, (std::vector<std::string>{"b"}));
+}
+
+TEST(GroupByCause, WhatWasNotConfirmedIsNoCause) {
+  json item = introduced("TestA", "s1");
+  item["fate"] = "refuted";
+
+  EXPECT_TRUE(causes_of(unit("a", "flaky", json::array({item}))).empty());
+}
+
+TEST(CountPatches, SaysWhyTheyAreWithheld) {
+  const PatchCounts counts = count_patches(sample().results);
+
+  EXPECT_EQ(counts.ready, 1U);
+  EXPECT_EQ(counts.withheld, 6U);
+  EXPECT_EQ(counts.codes.at("verdict:regressed"), 4U);
+  EXPECT_EQ(counts.codes.at("not_tidy"), 1U);
+}
+
+TEST(NoiseOf, CountsTheSampleAndStatesTheExpectation) {
+  ReportData data = sample();
+  EXPECT_THAT(noise_sentence(noise_of(data)), HasSubstr("not measured (no A/A sample), at most"));
+  data.results[4]["comparison"]["aa"] = {{"agree", true}};
+  data.results[5]["comparison"]["aa"] = {{"agree", false}};
+
+  const Noise noise = noise_of(data);
+
+  EXPECT_EQ(noise.sample.pairs, 2U);
+  EXPECT_EQ(noise.sample.differ, 1U);
+  EXPECT_EQ(noise.units, 7U);
+  EXPECT_THAT(noise_sentence(noise), HasSubstr("A/A: 1 of 2 sampled units differ"));
+}
+
+TEST(Reports, OfACampaignWithAChangeNamePatchesAndNoise) {
+  const ReportData data = sample();
+
+  EXPECT_THAT(report_markdown(data, 0), HasSubstr("Patches: 1 ready, 6 withheld"));
+  EXPECT_EQ(json::parse(report_json(data))["changes"]["patches"]["ready"], 1);
+  EXPECT_THAT(results_summary(data), HasSubstr("patches: 1 ready, 6 withheld"));
+}
+
+TEST(Reports, OfAPlainValidationSayNothingAboutChanges) {
+  ReportData data = sample();
+  data.document = {{"change", {{"none", json::object()}}}};
+
+  EXPECT_EQ(changes_markdown(data), "");
+  EXPECT_FALSE(json::parse(report_json(data)).contains("changes"));
+}
+
+TEST(ReportMarkdown, SaysOnHowManyRunsAFindingWas) {
+  ReportData data = sample();
+  data.results[0]["findings"] = {{{"kind", "test_failure"}, {"message", "x"}}};
+
+  EXPECT_THAT(report_markdown(data, 0),
+              HasSubstr("introduced: test_failure m/p TestA (confirmed: 4 of 4 runs after, 0 of 4 "
+                        "before)"));
+}
+
+TEST(ReportJunit, FailsOnlyForWhatTheChangeBrought) {
+  ReportData data = sample();
+  data.results = {unit("a", "broken_before")};
+  data.results[0]["findings"] = {{{"kind", "test_failure"}, {"test", "TestOld"}}};
+
+  const std::string text = report_junit(data);
+
+  EXPECT_THAT(text, Not(HasSubstr("<failure")));
+  EXPECT_THAT(text, HasSubstr("failures=\"0\""));
+}
+
+}  // namespace
+}  // namespace cupel::cli
