@@ -12,6 +12,7 @@ using std::chrono::seconds;
 constexpr std::uint64_t kYear = 365ULL * 24 * 3600;
 constexpr std::uint64_t kList = 300;
 constexpr std::uint64_t kOther = 900;
+constexpr std::uint64_t kScan = 600;
 constexpr std::uint64_t kTestGrace = 75;
 constexpr std::uint64_t kPostRun = 120;  // kill, second wait, logs, inspect and remove of one run
 constexpr std::uint64_t kAround = 1500;  // seeding a build cache, transfers of logs
@@ -49,7 +50,7 @@ Duration task_life(const Work& work, const ValidationSettings& settings) {
     run(settings.check_limit_s == 0 ? derived : settings.check_limit_s);
   };
   run(kList);
-  if (!execute->scan.scanner.empty()) check(kOther);
+  if (execute->scan.wanted()) run(execute->scan.limit_s == 0 ? kScan : execute->scan.limit_s);
   if (settings.build) check(kOther);
   if (settings.vet) check(kOther);
   if (settings.test.enabled) {

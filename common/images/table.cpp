@@ -31,8 +31,11 @@ bool is_digest(std::string_view digest) {
 
 Result<ImageEntry> parse_entry(const json& object) {
   if (!object.is_object()) return bad("an entry is no mapping");
-  ImageEntry entry{
-      .minor = text(object, "minor"), .go = text(object, "go"), .registry = {}, .toolchain = {}};
+  ImageEntry entry{.minor = text(object, "minor"),
+                   .go = text(object, "go"),
+                   .registry = {},
+                   .toolchain = {},
+                   .scanner = {}};
   const auto minor = GoVersion::parse(entry.minor);
   const auto go = GoVersion::parse(entry.go);
   if (!minor || minor->stage != GoVersion::Stage::language) {
@@ -54,6 +57,15 @@ Result<ImageEntry> parse_entry(const json& object) {
     if (t.path.empty() || t.version.empty() || !t.h1.starts_with("h1:") ||
         !Digest::parse(t.zip_sha256)) {
       return bad(entry.minor + ": toolchain needs path, version, h1 and zip_sha256");
+    }
+  }
+  if (const auto scanner = object.find("scanner"); scanner != object.end()) {
+    entry.scanner = {text(*scanner, "package"), text(*scanner, "module"), text(*scanner, "version"),
+                     text(*scanner, "h1")};
+    const ToolPin& pin = entry.scanner;
+    if (pin.module.empty() || !pin.package.starts_with(pin.module) ||
+        !pin.version.starts_with("v") || !pin.sum.starts_with("h1:")) {
+      return bad(entry.minor + ": scanner needs package, module, version and h1");
     }
   }
   return entry;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/core/error.hpp"
+#include "common/core/scan.hpp"
 #include "common/images/go_version.hpp"
 
 #include <string>
@@ -31,6 +32,8 @@ struct ImageEntry {
   std::string go;     ///< "1.26.8": what the assembled form contains.
   RegistryImage registry;
   ToolchainModule toolchain;
+  /// The newest scanner that this toolchain can build; an empty version: none.
+  ToolPin scanner;
 };
 
 /// Ascending by minor, without doubles.
