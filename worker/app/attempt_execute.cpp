@@ -1,6 +1,7 @@
 #include "common/fs/files.hpp"
 #include "common/images/table.hpp"
 #include "worker/app/attempt.hpp"
+#include "worker/app/attempt_scan.hpp"
 #include "worker/validate/validate.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -74,6 +75,18 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
   if (!selected->found()) co_return without_image(*attempt, *selected, unit->unit);
   const images::Available image = selected->image;
 
+  PreparedScan scan;
+  if (work.scan.wanted()) {
+    auto prepared =
+        co_await prepare_scan(attempt, work.scan, unit->source, unit->unit.dir, image.go_version);
+    if (!prepared) {
+      result.ending = Ending::interrupted;
+      result.reason = Reason::engine;
+      result.message = prepared.error().text();
+      co_return result;
+    }
+    scan = *std::move(prepared);
+  }
   auto cache =
       co_await parts_.caches.fresh(image.engine_id, spec.settings.build_cache, attempt->cancel);
   if (!cache) {
@@ -102,6 +115,11 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
     return another_cache(caches, image_id, mode, cancel, extra_caches);
   };
   input.fresh_gocache = fresh;
+  if (work.scan.wanted()) input.scan = std::move(scan.context);
+  input.mounts.tools = scan.tools;
+  input.mounts.vulndb = scan.vulndb;
+  input.only_scan = work.only_scan;
+  input.scan_limit_s = work.scan.limit_s;
   auto tail = [this, key = attempt->key()](CheckKind check, Stream stream, std::uint64_t offset,
                                            std::string_view bytes) {
     output_(
@@ -126,6 +144,7 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
   result.reason = judgement.reason;
   result.message = std::move(judgement.message);
   result.modules = unit->facts;
+  result.scan = std::move(judgement.scan);
   result.evidence.image = image.identity;
   result.evidence.go_version = image.go_version;
   result.evidence.egress = "none";

@@ -16,9 +16,8 @@ struct GoEnvironment {
 };
 
 /// The configuration, else the environment, else what the host's go command says. With a fixture
-/// proxy both are empty. Errors: bad_config when none of the three names a proxy. Starts a child
-/// process
-/// (`go env`) at most once; blocks for it.
+/// proxy they are for tools only, and may be empty. Errors: bad_config when none of the three names
+/// a proxy. Starts a child process (`go env`) at most once for each; blocks for it.
 [[nodiscard]] Result<GoEnvironment> go_environment(const Options& options);
 
 }  // namespace cupel::worker

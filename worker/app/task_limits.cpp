@@ -21,7 +21,10 @@ constexpr int kMutateRuns = 12;
 Duration task_limit(const TaskSpec& spec, const Bounds& bounds) {
   Duration limit = kAround;
   if (const auto* execute = std::get_if<Execute>(&spec.work)) {
-    for (const PlannedCheck& check : plan_checks(execute->unit, spec.settings))
+    const WantedScan scan{.wanted = execute->scan.wanted(),
+                          .only = execute->only_scan,
+                          .limit_s = execute->scan.limit_s};
+    for (const PlannedCheck& check : plan_checks(execute->unit, spec.settings, scan))
       limit += check.limit + kPostRun;
   } else {
     const bool mutate = std::holds_alternative<Mutate>(spec.work);

@@ -170,6 +170,9 @@ asio::awaitable<TaskResult> TaskRunner::work(AttemptPtr attempt) {
   if (const auto* change = std::get_if<Mutate>(&work)) {
     co_return co_await mutate(attempt, *change);
   }
+  if (const auto* tool = std::get_if<BuildTool>(&work)) {
+    co_return co_await build_tool(attempt, *tool);
+  }
   co_return answer(*attempt, Outcome::passing, Reason::none, {});
 }
 

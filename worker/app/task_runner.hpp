@@ -28,6 +28,9 @@
 
 namespace cupel::worker {
 
+struct BuiltTool;
+struct PreparedScan;
+
 /// What an attempt needs of the worker; all of it outlives the runner.
 struct RunnerParts {
   boost::asio::io_context& loop;
@@ -75,6 +78,16 @@ class TaskRunner {
   boost::asio::awaitable<std::optional<Error>> download_bundles(AttemptPtr attempt, Replace replace,
                                                                 std::vector<std::string>* bundles);
   boost::asio::awaitable<TaskResult> execute(AttemptPtr attempt, Execute work);
+  boost::asio::awaitable<TaskResult> build_tool(AttemptPtr attempt, BuildTool work);
+  boost::asio::awaitable<void> keep_tool(AttemptPtr attempt, BuildTool work, BuiltTool built,
+                                         TaskResult* result);
+  boost::asio::awaitable<Result<PreparedScan>> prepare_scan(AttemptPtr attempt, ScanInput input,
+                                                            std::string source, std::string dir,
+                                                            std::string go_version);
+  boost::asio::awaitable<Result<std::string>> have_artifact(
+      AttemptPtr attempt, Digest digest, std::uint64_t bytes_max,
+      std::function<std::optional<std::string>()> find,
+      std::function<Result<std::string>(const std::string& file)> keep);
   boost::asio::awaitable<void> upload_logs(AttemptPtr attempt, std::vector<CheckLog> logs,
                                            TaskResult* result);
   boost::asio::awaitable<void> discard(std::string image, std::string directory);

@@ -30,6 +30,10 @@ RunRequest request_for(const ValidationInput& input, const PlannedCheck& planned
   request.workdir = planned.workdir;
   request.image = input.image;
   request.mounts = input.mounts;
+  if (planned.check != CheckKind::scan) {
+    request.mounts.tools.clear();
+    request.mounts.vulndb.clear();
+  }
   request.go.vendored = input.unit.vendored;
   request.go.workspace = input.unit.workspace;
   request.go.go_private = input.settings.go_private;
@@ -91,10 +95,14 @@ asio::awaitable<ValidationResult> validate(RunPort& runs, ValidationInput input,
   const JudgeContext context{.unit = input.unit,
                              .settings = input.settings,
                              .notes = input.notes,
-                             .cgo_available = input.cgo_available};
+                             .cgo_available = input.cgo_available,
+                             .scan = input.scan};
   std::vector<CheckRun> done;
   bool cancelled = cancel->cancelled();
-  for (const PlannedCheck& planned : plan_checks(input.unit, input.settings)) {
+  const WantedScan scan{.wanted = input.scan && input.scan->problem == Reason::none,
+                        .only = input.only_scan,
+                        .limit_s = input.scan_limit_s};
+  for (const PlannedCheck& planned : plan_checks(input.unit, input.settings, scan)) {
     if (cancelled) break;
     RunRequest request = request_for(input, planned);
     CheckRun run{

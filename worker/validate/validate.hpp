@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,7 +45,13 @@ struct ValidationInput {
   /// source, modcache and gocache (fresh, this validation's own) must be set; a vendored unit has
   /// no modcache of its own but may be given an empty one.
   RunMounts mounts;
-  FreshGocache fresh_gocache;  ///< Needed only when the settings name custom checks.
+  /// Needed only when the settings name custom checks, or for a scan.
+  FreshGocache fresh_gocache;
+  /// The check scan: mounts.tools and mounts.vulndb hold its scanner and database, unless the
+  /// context has a problem.
+  std::optional<ScanContext> scan;
+  bool only_scan = false;
+  std::uint64_t scan_limit_s = 0;
 };
 
 /// What a check wrote, for the log artifacts.

@@ -4,12 +4,14 @@
 
 #include "common/core/finding.hpp"
 #include "worker/core/go/build_text.hpp"
+#include "worker/core/go/check_output.hpp"
 #include "worker/core/go/judge.hpp"
 #include "worker/core/go/package_list.hpp"
 #include "worker/core/go/test_stream.hpp"
 #include "worker/core/go/vet_output.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,7 @@ struct Assessment {
   std::uint32_t tests = 0;
   std::uint32_t tests_not_run = 0;
   std::vector<CutShort> cut_short;
+  std::optional<ScanFacts> scan;
 };
 
 /// What an assessment may know beside the output itself.
@@ -54,7 +57,13 @@ class Findings {
   /// failure.
   Finding& add(FindingKind kind, std::string_view package, std::string_view test,
                std::string message, bool ended = true);
+  /// One advisory; the scan fails when the vulnerable code is reached.
+  void vulnerability(const Vulnerability& found);
+  /// What a custom check reported; `remark`: its tool let it pass.
+  void reported(const Reported& one, std::string_view check, bool remark);
   void note(std::string_view package, std::string message, std::string_view test = {});
+  /// A note of which there may be several, each about something else.
+  void note_about(std::string_view subject, std::string message);
   /// A finding that says why there is no answer.
   void obstacle(FindingKind kind, Reason reason, std::string_view package, std::string_view test,
                 std::string message);
@@ -81,6 +90,9 @@ class Findings {
 [[nodiscard]] Assessment assess_build(const Surroundings& around);
 [[nodiscard]] Assessment assess_vet(const Surroundings& around, bool json);
 [[nodiscard]] Assessment assess_test(const Surroundings& around);
+[[nodiscard]] Assessment assess_scan(const Surroundings& around);
+/// The finding that says why there is no scan.
+[[nodiscard]] Finding scan_problem(const UnitInfo& unit, std::string message);
 [[nodiscard]] Assessment assess_custom(const Surroundings& around, std::string_view name);
 
 /// Problems of build text as findings; load errors get their package from the list.

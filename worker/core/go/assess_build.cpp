@@ -140,24 +140,4 @@ Assessment assess_vet(const Surroundings& around, bool json) {
   return out;
 }
 
-Assessment assess_custom(const Surroundings& around, std::string_view name) {
-  Assessment out;
-  Findings findings(around, out);
-  const RunReport& report = around.report;
-  if (report.exit_code == 0) return out;
-  Output output;
-  output.add(report.err.bytes);
-  if (trim(report.err.bytes).empty()) output.add(report.out.bytes);
-  std::string message =
-      "check " + std::string(name) + " ended with exit code " + std::to_string(report.exit_code);
-  const std::string said = output.message(kMessageBytesMax - 256);
-  if (!said.empty()) message += ": " + said;
-  if (output.no_space) {
-    findings.obstacle(FindingKind::resource_limit, Reason::resource_disk, {}, name, message);
-  } else {
-    findings.add(FindingKind::package_failure, {}, name, message);
-  }
-  return out;
-}
-
 }  // namespace cupel::worker::go

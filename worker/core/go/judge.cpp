@@ -45,7 +45,7 @@ Assessment assess(const CheckRun& run, const Surroundings& around) {
     case CheckKind::build: return go::assess_build(around);
     case CheckKind::vet: return go::assess_vet(around, asks_json(run));
     case CheckKind::test: return go::assess_test(around);
-    case CheckKind::scan:
+    case CheckKind::scan: return go::assess_scan(around);
     case CheckKind::custom: return go::assess_custom(around, run.name);
   }
   return {};
@@ -167,6 +167,7 @@ std::vector<Finding> merged(std::vector<Judged>& all) {
 }
 
 int weight(const Finding& finding) {
+  if (finding.kind == FindingKind::vuln) return 1;  // Most of them are known and don't fail.
   if (is_conclusive(finding.kind)) return finding.environment.empty() ? 0 : 1;
   switch (finding.kind) {
     case FindingKind::note: return 5;
@@ -269,6 +270,17 @@ void limit_findings(Judgement& judgement, const UnitInfo& unit, const std::vecto
   }
 }
 
+/// A scan that was wanted and could not even start.
+void scan_without_run(Judgement& judgement, const JudgeContext& context) {
+  if (!context.scan || context.scan->problem == Reason::none) return;
+  CheckRecord record;
+  record.check = CheckKind::scan;
+  record.outcome = Outcome::inconclusive;
+  record.reason = context.scan->problem;
+  judgement.checks.push_back(std::move(record));
+  judgement.findings.push_back(go::scan_problem(context.unit, context.scan->message));
+}
+
 // ---- all checks ---------------------------------------------------------------------------------
 
 void conclude(Judgement& judgement) {
@@ -357,6 +369,10 @@ Judgement judge(const JudgeContext& context, std::span<const CheckRun> runs) {
     judgement.checks.push_back(record_of(all.back(), list_usable));
     if (run.report.error && !judgement.fleet_error) judgement.fleet_error = run.report.error;
     const bool filtered = !context.settings.test.run.empty() || !context.settings.test.skip.empty();
+    if (judgement.checks.back().outcome == Outcome::passing ||
+        judgement.checks.back().outcome == Outcome::failing) {
+      if (all.back().said.scan) judgement.scan = std::move(all.back().said.scan);
+    }
     if (run.check == CheckKind::test && !filtered) {
       judgement.cut_short = all.back().said.cut_short;
     }
@@ -365,6 +381,7 @@ Judgement judge(const JudgeContext& context, std::span<const CheckRun> runs) {
   limit_findings(judgement, context.unit, all);
   for (const Judged& judged : all) run_notes(judgement, context.unit, judged);
   snapshot_notes(judgement, context);
+  scan_without_run(judgement, context);
   conclude(judgement);
   arrange(judgement);
   judgement.message = message_of(judgement);

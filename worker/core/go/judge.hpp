@@ -8,6 +8,8 @@
 #include "common/core/settings.hpp"
 #include "common/core/task.hpp"
 #include "worker/core/engine/run.hpp"
+#include "worker/core/scan/not_loaded.hpp"
+#include "worker/core/scan/stream.hpp"
 #include "worker/core/source/notes.hpp"
 
 #include <cstdint>
@@ -30,11 +32,23 @@ struct CheckRun {
   RunReport report;
 };
 
+/// What a scan was set up with.
+struct ScanContext {
+  scan::Expected expected;
+  std::string database_id;
+  /// Not `none`: there is no scanner or no database, and the check scan says so without a run.
+  Reason problem = Reason::none;
+  std::string message;
+  std::vector<scan::Required> required;  ///< What the unit's go.mod asks for.
+  scan::Advisories advisories;           ///< The database's word on those.
+};
+
 struct JudgeContext {
   UnitInfo unit;
   ValidationSettings settings;
   SnapshotNotes notes;
-  bool cgo_available = true;  ///< The image has a C compiler, so CGO_ENABLED is 1.
+  bool cgo_available = true;        ///< The image has a C compiler, so CGO_ENABLED is 1.
+  std::optional<ScanContext> scan;  ///< Of a validation that scans.
 };
 
 /// A package whose test binary ended before its tests had: what its files declare and the stream
@@ -55,6 +69,7 @@ struct Judgement {
   std::string message;              ///< One line: the first cause. Empty for a pass.
   std::vector<CutShort> cut_short;  ///< For note_tests_not_run().
   std::vector<std::string> notes;   ///< For the evidence: failed post-run calls and the like.
+  std::optional<ScanFacts> scan;    ///< Of a conclusive scan.
   /// An engine or host failed in one of the runs: the outcome is inconclusive:engine, and the
   /// caller decides whether the attempt counts as interrupted.
   std::optional<Error> fleet_error;

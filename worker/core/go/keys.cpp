@@ -145,4 +145,14 @@ void identify(Finding& finding, const UnitInfo& unit) {
   finding.signature.resize(cut(finding.signature, kNameBytesMax).size());
 }
 
+void identify_reported(Finding& finding, const UnitInfo& unit) {
+  identify(finding, unit);
+  finding.key = "custom|" + escaped(finding.analyzer) + "|" + escaped(finding.file) + "|" +
+                escaped(normalise(finding.message));
+  finding.key.resize(cut(finding.key, kNameBytesMax).size());
+  finding.signature = "custom|" + escaped(finding.analyzer) + "|" +
+                      escaped(signature_text(finding.message, unit.module_path));
+  finding.signature.resize(cut(finding.signature, kNameBytesMax).size());
+}
+
 }  // namespace cupel::worker::go

@@ -16,6 +16,10 @@ namespace cupel::worker::go {
 /// of the unit, so that equal code in two places gives equal signatures.
 void identify(Finding& finding, const UnitInfo& unit);
 
+/// The same for what a custom check reported: by check, rule, file and normalised message, whether
+/// it is a problem or a remark.
+void identify_reported(Finding& finding, const UnitInfo& unit);
+
 /// The normalised message as signatures have it: the first lines that say something, without
 /// positions, directories and import paths of the module.
 [[nodiscard]] std::string signature_text(std::string_view message, std::string_view module_path);

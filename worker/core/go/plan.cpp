@@ -11,6 +11,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::uint64_t kListBytes = 64ULL << 20;  // -deps of a large module is some MiB
+constexpr std::uint64_t kSarifBytes = 32ULL << 20;
 constexpr seconds kListLimit{300};
 constexpr seconds kOtherLimit{900};
 constexpr seconds kTestGrace{75};  // go itself may need 60 s to end a hung test
@@ -32,10 +33,14 @@ std::string joined(const std::vector<std::string>& words, char separator) {
 
 class Planner {
  public:
-  Planner(const UnitInfo& unit, const ValidationSettings& settings)
-      : unit_(unit), settings_(settings) {}
+  Planner(const UnitInfo& unit, const ValidationSettings& settings, const WantedScan& scan)
+      : unit_(unit), settings_(settings), scan_(scan) {}
 
   std::vector<PlannedCheck> plan() {
+    if (scan_.only) {
+      if (scan_.wanted) scan();
+      return std::move(plan_);
+    }
     list();
     if (settings_.build) {
       // /dev/null and not a directory: with one, go build leaves libraries out and refuses modules
@@ -44,9 +49,13 @@ class Planner {
     }
     if (settings_.vet) add(CheckKind::vet, {"go", "vet", "-json", parallel()}, kOtherLimit);
     if (settings_.test.enabled) test();
+    if (scan_.wanted) scan();
     for (const CustomCheck& custom : settings_.custom) {
       PlannedCheck check = base(CheckKind::custom, custom.command, seconds(custom.limit_s));
       check.name = custom.name;
+      if (custom.parser == CheckParser::sarif) {
+        check.limits.output_bytes = std::max(check.limits.output_bytes, kSarifBytes);
+      }
       check.dump_goroutines = true;
       check.fresh_gocache = true;
       plan_.push_back(std::move(check));
@@ -90,6 +99,18 @@ class Planner {
     finish(std::move(check));
   }
 
+  /// Source mode at symbol level, tests not read: what the released program reaches.
+  void scan() {
+    const Duration wanted = scan_.limit_s == 0 ? kScanLimit : Duration(seconds(scan_.limit_s));
+    PlannedCheck check =
+        base(CheckKind::scan,
+             {std::string(kScannerPath), "-db", std::string(kDatabaseUrl), "-format", "json"},
+             std::chrono::duration_cast<seconds>(wanted));
+    check.limits.output_bytes = std::max(check.limits.output_bytes, kScanOutputBytes);
+    check.fresh_gocache = true;
+    finish(std::move(check));
+  }
+
   void add(CheckKind kind, std::vector<std::string> command, seconds derived) {
     finish(base(kind, std::move(command), limit_or(settings_.check_limit_s, derived)));
   }
@@ -118,13 +139,15 @@ class Planner {
 
   const UnitInfo& unit_;
   const ValidationSettings& settings_;
+  const WantedScan& scan_;
   std::vector<PlannedCheck> plan_;
 };
 
 }  // namespace
 
-std::vector<PlannedCheck> plan_checks(const UnitInfo& unit, const ValidationSettings& settings) {
-  return Planner(unit, settings).plan();
+std::vector<PlannedCheck> plan_checks(const UnitInfo& unit, const ValidationSettings& settings,
+                                      const WantedScan& scan) {
+  return Planner(unit, settings, scan).plan();
 }
 
 }  // namespace cupel::worker

@@ -1,6 +1,6 @@
 #include "worker/core/scan/not_loaded.hpp"
 
-#include "worker/core/scan/semver.hpp"
+#include "worker/core/change/semver.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -60,13 +60,17 @@ std::vector<ModuleAdvisory> advisories_about(std::string_view module, std::strin
 }
 
 bool is_affected(const ModuleAdvisory& advisory, std::string_view version) {
-  const auto wanted = Semver::parse(version);
-  if (!wanted || advisory.ranges.empty()) return true;
+  if (!change::parse_version(version) || advisory.ranges.empty()) return true;
+  // A database writes versions without the "v".
+  const auto before = [version](const std::string& bound) {
+    return change::compare_versions(version, "v" + bound) < 0;
+  };
+  const auto is_version = [](const std::string& bound) {
+    return change::parse_version("v" + bound).has_value();
+  };
   return std::ranges::any_of(advisory.ranges, [&](const AffectedRange& range) {
-    const auto from = Semver::parse(range.introduced);
-    const auto to = Semver::parse(range.fixed);
-    if (from && *wanted < *from) return false;
-    return range.fixed.empty() || !to || *wanted < *to;
+    if (is_version(range.introduced) && before(range.introduced)) return false;
+    return range.fixed.empty() || !is_version(range.fixed) || before(range.fixed);
   });
 }
 

@@ -1,6 +1,6 @@
 #include "worker/core/scan/stream.hpp"
 
-#include "worker/core/scan/semver.hpp"
+#include "worker/core/change/semver.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -194,7 +194,7 @@ class Reader {
     const auto advisory = advisories_.find(one.osv);
     if (advisory == advisories_.end()) refuse("a finding before its advisory");
     one.fixed_version = text_of(body, "fixed_version");
-    if (!one.fixed_version.empty() && !Semver::parse(one.fixed_version)) {
+    if (!one.fixed_version.empty() && !change::parse_version(one.fixed_version)) {
       refuse("the fixed version '" + one_line(one.fixed_version, 60) + "' is no version");
     }
     const json& trace = needed_list(body, "trace", "a finding");
