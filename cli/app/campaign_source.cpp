@@ -1,5 +1,6 @@
 #include "cli/app/campaign_source.hpp"
 
+#include "cli/app/scan_database.hpp"
 #include "common/core/limits.hpp"
 #include "common/fs/files.hpp"
 #include "common/source/pack.hpp"
@@ -177,7 +178,8 @@ Result<void> upload_paths(campaign::Campaign& campaign, const std::string& file,
                           httpclient::Client& client, Console& console) {
   Uploader uploader(file, client, console);
   if (const auto done = upload_repositories(campaign, uploader); !done) return done.error();
-  return upload_replacements(campaign, file, uploader);
+  if (const auto done = upload_replacements(campaign, file, uploader); !done) return done.error();
+  return upload_database(campaign.scan, base_of(file), client, console);
 }
 
 }  // namespace cupel::cli

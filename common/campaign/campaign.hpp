@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -74,6 +75,35 @@ enum class Baseline : std::uint8_t {
   off,        ///< Only the after side is run; its outcome is the verdict.
 };
 
+/// A vulnerability database as it was taken for the campaign: every unit and both sides use it.
+struct ScanSnapshot {
+  Digest artifact;   ///< Of its tar.
+  std::string id;    ///< Of its content, 64 hex digits.
+  std::string time;  ///< As the database says.
+  friend bool operator==(const ScanSnapshot&, const ScanSnapshot&) = default;
+};
+
+/// Whether and with what units are scanned.
+struct ScanPlan {
+  bool enabled = false;
+  /// As written: path or URL; empty = the coordinator's. Whoever takes the snapshot fills
+  /// `snapshot`, or `problem` and `message` (vulndb_corrupt, vulndb_unavailable): then every unit's
+  /// scan is inconclusive with that reason.
+  std::string database;
+  std::optional<ScanSnapshot> snapshot;
+  Reason problem = Reason::none;
+  std::string message;
+  std::uint64_t limit_s = 600;
+  Place place;  ///< Not part of the value.
+  [[nodiscard]] bool settled() const {
+    return !enabled || snapshot.has_value() || problem != Reason::none;
+  }
+  friend bool operator==(const ScanPlan& a, const ScanPlan& b) {
+    return a.enabled == b.enabled && a.database == b.database && a.snapshot == b.snapshot &&
+           a.problem == b.problem && a.message == b.message && a.limit_s == b.limit_s;
+  }
+};
+
 enum class KeepLogs : std::uint8_t { all, failed, none };
 
 struct Campaign {
@@ -89,6 +119,7 @@ struct Campaign {
   Baseline baseline = Baseline::automatic;
   std::uint32_t aa = 0;  ///< The unchanged side of that many repositories is run once more.
   ValidationSettings settings;
+  ScanPlan scan;
   std::uint32_t max_parallel = 0;        ///< Leases at once; 0 = all that the fleet gives.
   std::uint16_t retries_infra = 3;       ///< Interruption budget of a task.
   std::uint16_t retries_timeout = 1;     ///< Charged budget: a task that timed out runs again.

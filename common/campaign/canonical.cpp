@@ -52,15 +52,19 @@ json test_json(const TestSettings& test) {
       {"run", test.run},          {"skip", test.skip}};
 }
 
-json validate_json(const ValidationSettings& settings) {
+json validate_json(const Campaign& campaign) {
+  const ValidationSettings& settings = campaign.settings;
   json checks = json::array();
   for (const CustomCheck& check : settings.custom) {
-    checks.push_back(
-        {{"name", check.name}, {"command", check.command}, {"timeout", seconds(check.limit_s)}});
+    checks.push_back({{"name", check.name},
+                      {"command", check.command},
+                      {"timeout", seconds(check.limit_s)},
+                      {"parser", name(check.parser)}});
   }
   return {{"packages", settings.packages},          {"tags", settings.tags},
           {"build", {{"enabled", settings.build}}}, {"vet", {{"enabled", settings.vet}}},
-          {"test", test_json(settings.test)},       {"checks", std::move(checks)}};
+          {"test", test_json(settings.test)},       {"checks", std::move(checks)},
+          {"scan", scan_json(campaign.scan)}};
 }
 
 json sandbox_json(const ValidationSettings& settings) {
@@ -110,7 +114,7 @@ std::string to_canonical_json(const Campaign& campaign) {
       {"confirm", {{"runs", campaign.confirm.runs}, {"need", campaign.confirm.need}}},
       {"baseline", {{"mode", baseline_name(campaign.baseline)}}},
       {"aa", campaign.aa},
-      {"validate", validate_json(campaign.settings)},
+      {"validate", validate_json(campaign)},
       {"sandbox", sandbox_json(campaign.settings)},
       {"strategy",
        {{"max_parallel", campaign.max_parallel},

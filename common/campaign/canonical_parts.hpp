@@ -10,6 +10,7 @@
 namespace cupel::campaign {
 
 [[nodiscard]] nlohmann::json change_json(const Campaign& campaign);
+[[nodiscard]] nlohmann::json scan_json(const ScanPlan& scan);
 [[nodiscard]] std::string_view baseline_name(Baseline baseline);
 
 }  // namespace cupel::campaign

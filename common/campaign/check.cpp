@@ -220,6 +220,10 @@ void check_section(Context& context, const Node& node, const Key& section,
     if (entry.value.is_null()) continue;  // as if the key were absent
     switch (key->shape) {
       case Shape::section:
+        if (entry.value.is_scalar() && !key->short_flag.empty()) {
+          check_scalar(context, entry.value, *key->find(key->short_flag), here);
+          break;
+        }
         if (entry.value.is_list() && !key->short_list.empty()) {
           check_list(context, entry.value, *key->find(key->short_list), here);
         } else if (check_kind(context, entry.value, Node::Kind::map, here))

@@ -168,6 +168,8 @@ void extract_checks(Context& context, const Node* validate, ValidationSettings& 
     check.name = text_at(&item, "name");
     check.command = words_at(&item, "command");
     Values(&item).seconds("timeout", check.limit_s);
+    check.parser = parse_name<CheckParser>(text_at(&item, "parser", "exit_code"))
+                       .value_or(CheckParser::exit_code);
     if (!check.name.empty() && !names.insert(check.name).second) {
       context.add(item, Errc::bad_value,
                   "validate.checks: two checks are called \"" + check.name + "\"");
@@ -260,6 +262,7 @@ Campaign extract(Context& context, const Node& root) {
   values.integer("priority", campaign.priority);
   campaign.repositories = extract_repositories(context, child_at(&root, "repositories"));
   extract_change(context, root, campaign);
+  extract_scan(context, root, campaign);
   extract_validate(context, child_at(&root, "validate"), campaign.settings);
   extract_sandbox(context, child_at(&root, "sandbox"), campaign.settings);
   values.integer("strategy.max_parallel", campaign.max_parallel);

@@ -123,7 +123,11 @@ Key validate() {
   checks.children = {
       required(text("name", "Shown in results; [a-z0-9-], at most 32.", check_name_rule)),
       required(words("command", "The command and its arguments; no shell.", long_text_rule, 64)),
-      bounded("timeout", Shape::duration, "Its limit.", "10m", 1, kDay)};
+      bounded("timeout", Shape::duration, "Its limit.", "10m", 1, kDay),
+      choice("parser",
+             "What its output says: exit_code: nothing; lines: \"FILE:LINE:COL: MESSAGE\"; sarif: "
+             "SARIF 2.1.0 on standard output. The exit code stays the result.",
+             "exit_code", {"exit_code", "lines", "sarif"})};
   return section(
       "validate", "Which checks run.",
       {packages(), tags(),
@@ -147,7 +151,7 @@ Key validate() {
                 short_text_rule, 16),
             later("rerun_failed", "Repeats of failed tests.", "0"),
             later("rerun_limit", "At most that many.", "0")}),
-       std::move(checks), later("tools", "Scanners.")});
+       scan_grammar(), std::move(checks), later("tools", "More scanners.")});
 }
 
 Key sandbox() {

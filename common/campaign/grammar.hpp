@@ -43,6 +43,7 @@ struct Key {
   bool json_only = false;  ///< Written by the client into canonical JSON, never by people.
   std::string short_list =
       {};  ///< A section that may be written as a list: the child that it stands for.
+  std::string short_flag = {};  ///< Likewise for one that may be written as true or false.
   std::vector<Key> children = {};
 
   [[nodiscard]] const Key* find(std::string_view child) const;
@@ -52,6 +53,8 @@ struct Key {
 [[nodiscard]] const Key& grammar();
 /// Its parts that say what a campaign changes and how a difference is proven (grammar_change.cpp).
 [[nodiscard]] std::vector<Key> change_grammar();
+/// validate.scan (grammar_scan.cpp).
+[[nodiscard]] Key scan_grammar();
 /// A word of the grammar that a later version will honour: refused unless empty or at its default,
 /// so that no file means less than it says.
 [[nodiscard]] Key later(std::string name, std::string sentence, std::string fallback = "");

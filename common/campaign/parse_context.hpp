@@ -46,6 +46,9 @@ void check_section(Context& context, const text::Node& node, const Key& key,
 /// Fills what the file says about the change and how it is proven (extract_change.cpp).
 void extract_change(Context& context, const text::Node& root, Campaign& campaign);
 
+/// What it says about the scan (extract_scan.cpp); after the change.
+void extract_scan(Context& context, const text::Node& root, Campaign& campaign);
+
 /// Descends by key; nullptr where something on the way is absent or null.
 [[nodiscard]] const text::Node* child_at(const text::Node* node, std::string_view dotted);
 /// The text of a scalar child, else `fallback`.

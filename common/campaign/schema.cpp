@@ -78,6 +78,9 @@ ordered_json shape_schema(const Key& key) {
       if (key.items_max != 0) out["maxProperties"] = key.items_max;
       return out;
     case Shape::section:
+      if (!key.short_flag.empty()) {
+        return {{"anyOf", {schema_of(*key.find(key.short_flag)), object_schema(key)}}};
+      }
       if (key.short_list.empty()) return object_schema(key);
       return {{"anyOf", {schema_of(*key.find(key.short_list)), object_schema(key)}}};
   }
