@@ -81,6 +81,7 @@ class Daemon {
   std::shared_ptr<const net::TrustList> trust_;
   std::optional<fs::ArtifactStore> artifacts_;
   std::optional<fs::PlanStore> plans_;
+  std::optional<fs::ScanDatabase> vulndb_;
   fs::LiveLogs live_logs_;
   std::unique_ptr<sql::SqlWriter> writer_;
   std::unique_ptr<http::ReadPool> readers_;
@@ -118,6 +119,7 @@ Result<void> Daemon::start() {
   auto plans = fs::PlanStore::open(options_.data_dir + "/plans");
   if (!plans) return plans.error();
   plans_ = std::move(*plans);
+  vulndb_.emplace(options_.vulndb, *artifacts_);
 
   for (auto step :
        {&Daemon::open_store, &Daemon::open_network, &Daemon::open_http, &Daemon::announce}) {
@@ -236,6 +238,7 @@ Result<void> Daemon::open_http() {
                      .artifacts = *artifacts_,
                      .live_logs = live_logs_,
                      .plans = *plans_,
+                     .database = &*vulndb_,
                      .metrics = [this] { return metrics_text(); },
                      .not_ready_why = [this] { return readiness_.why(); }});
   api_->install(*server_);

@@ -59,6 +59,12 @@ config::Schema settings_schema() {
                       "Written when everything listens: JSON with the addresses and the public key",
                       "/run/cupel/coordinator.json");
   app::add_log_settings(schema);
+  schema.add({.name = "vulndb",
+              .sentence =
+                  "Vulnerability database of campaigns that scan and name none: a folder, a "
+                  ".zip or .tar file, or the URL of one",
+              .fallback = "",
+              .example = "/srv/vulndb"});
   schema.add({.name = "heartbeat_ms",
               .type = Type::number,
               .sentence = "How often a worker must say that it lives",
@@ -135,6 +141,7 @@ Result<Options> options_from(const config::Settings& settings) {
   options.make_key = !settings.is_set("key_file");
   options.trusted_keys = in_data_dir("trusted_keys", "trusted_keys");
   options.token_file = in_data_dir("token_file", "token");
+  options.vulndb = settings.text("vulndb");
   options.ready_file = settings.text("ready_file");
   options.log = app::log_options(settings, "cupel-coordinator");
   options.reserve_bytes = app::disk_reserve(settings);

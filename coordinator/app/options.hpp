@@ -26,6 +26,7 @@ struct Options {
   bool make_key = false;  ///< The key's place is ours: made at the first start.
   std::string trusted_keys;
   std::string token_file;
+  std::string vulndb;      ///< Folder, archive or URL; empty: campaigns name their own.
   std::string ready_file;  ///< Empty: none.
   app::LogOptions log;
   std::uint64_t reserve_bytes = 0;

@@ -231,6 +231,9 @@ void Machine::State::send_lease(const LeaseReady& ready,
   lease.spec.unit = task.unit == kNoHandle ? UnitId{} : units[task.unit].id;
   lease.spec.kind = task.kind;
   lease.spec.settings = campaigns.at(task.campaign).settings;
+  if (auto* execute = std::get_if<Execute>(&lease.spec.work)) {
+    add_scan(campaigns.at(task.campaign), fleet[attempt->worker], *execute);
+  }
   lease.token = attempt->token;
   lease.lease_ms = static_cast<std::uint32_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(settings.lease).count());
@@ -291,6 +294,7 @@ void Machine::State::on(Tick& /*event*/) {
     }
   }
   check_holders();
+  tend_tools();
   check_deadlines();
 }
 

@@ -88,6 +88,7 @@ void Machine::State::on(SubmitCampaign& event) {
   entry.priority = asked.priority;
   entry.settings = asked.settings;
   take_question(entry, asked);
+  entry.scan = asked.scan;
   entry.budgets = {asked.retries_infra, asked.retries_timeout};
   entry.has_deadline = asked.deadline_s > 0;
   entry.deadline = now.mono + std::chrono::seconds(asked.deadline_s);
@@ -236,6 +237,7 @@ void Machine::State::start_cancel(Handle handle, std::string why) {
   campaign.cancelling = true;
   campaign.cancel_why = std::move(why);
   scheduler.set_paused(handle, true);
+  drop_tools(handle);
   if (!campaign.step_pending) step_campaign(handle);
 }
 
@@ -295,6 +297,7 @@ void Machine::State::check_finished(Handle handle) {
   if (campaign.step_pending || !campaign.uncreated.empty()) return;
   if (campaign.open_repositories > 0 || campaign.open_units > 0) return;
   if (campaign.cancelling && campaign.cancel_next < campaign.repositories.size()) return;
+  drop_tools(handle);
   campaign.state = campaign.cancelling ? CampaignState::cancelled : CampaignState::finished;
   ++(campaign.cancelling ? counters.campaigns_cancelled : counters.campaigns_finished);
   write(CampaignChanged{campaign.id, campaign.state, now.wall});

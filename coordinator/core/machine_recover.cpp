@@ -37,6 +37,8 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
                      now.mono);
   };
 
+  for (const ToolFacts& tool : recovered.tools) tools.restore(tool);
+
   std::vector<Handle> unreadable;
   for (CampaignRow& row : recovered.campaigns) {
     CampaignEntry entry;
@@ -53,6 +55,7 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
       campaign::Campaign& asked = found->second;
       entry.settings = asked.settings;
       take_question(entry, asked);
+      entry.scan = asked.scan;
       entry.budgets = {asked.retries_infra, asked.retries_timeout};
       entry.has_deadline = asked.deadline_s > 0;
       // The wall clock may have jumped either way; never longer than the whole deadline.
@@ -146,6 +149,11 @@ void Machine::State::recover_task(const TaskRow& row,
                                   const std::map<UnitId, Handle>& unit_of_id,
                                   const std::map<Handle, UnitInfo>& infos, Handle preferred,
                                   Handle worker) {
+  if (row.kind == TaskKind::tool) {
+    // Whoever still needs it asks anew; a late answer of its attempt counts for nothing.
+    write(TaskStateChanged{row.id, TaskState::cancelled, {}, now.wall});
+    return;
+  }
   const auto home = repository_of.find(row.repository);
   if (home == repository_of.end()) return;
   const auto unit = unit_of_id.find(row.unit);

@@ -130,6 +130,12 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
   ++counters.tasks_completed.at(kindex(task.kind)).at(static_cast<std::size_t>(result.outcome));
   end_attempt(id, false);
 
+  if (task.kind == TaskKind::tool) {
+    const TaskResult said = result;
+    finish_task(handle, token, std::move(result), dead);
+    tool_done(handle, said);
+    return;
+  }
   if (unit == kNoHandle) {
     // The plan is made of a copy of the facts alone; findings can be many.
     source_done(repository, worker, result);
@@ -278,6 +284,10 @@ void Machine::State::bury(Handle handle, Reason reason, const std::string& why) 
   const TaskId id = task.id;
   const Handle repository = task.repository;
   const Handle unit = task.unit;
+  if (task.kind == TaskKind::tool) {
+    tool_lost(handle, reason, why);
+    return;
+  }
   const std::string message =
       "given up after " + std::to_string(task.interruptions + 1) + " interrupted attempts: " + why;
   drop_task(handle);
@@ -308,7 +318,7 @@ bool Machine::State::must_wait(const Task& task) const {
   if (task.unit == kNoHandle) return false;
   const Repository& repository = repositories[task.repository];
   if (repository.source_task != kNoHandle || repository.holder == kNoHandle) return true;
-  return missing(task).has_value();
+  return missing(task).has_value() || waits_for_tool(task);
 }
 
 Handle Machine::State::place_of(const Unit& unit, planner::Stage stage) {
@@ -414,6 +424,7 @@ void Machine::State::place(Handle handle, const UnitInfo* info) {
     return;
   }
   if (repository.source_task != kNoHandle || repository.holder == kNoHandle) return;
+  if (!missing(task)) return;  // It waits for a tool.
   // The workspace has moved: what was made from it has to be made again before this task goes on.
   const Handle unit = task.unit;
   const Handle repository_handle = task.repository;

@@ -52,6 +52,11 @@ Result<void> Machine::may_get(std::uint64_t session, const std::string& key, con
         if (candidate != nullptr && candidate->artifact == artifact) return {};
       }
     }
+    const auto* execute = std::get_if<Execute>(&*attempt->work);
+    if (execute != nullptr && !execute->scan.scanner.empty() &&
+        (execute->scan.scanner == artifact || execute->scan.database == artifact)) {
+      return {};
+    }
   }
   return failure(Errc::refused_by_policy,
                  "artifact " + artifact.hex() + " is not named by task " + lease.task.text());
@@ -120,6 +125,7 @@ std::optional<std::string> Machine::why(TaskId id) const {
       const Repository& repository = state.repositories[task.repository];
       if (repository.source_task != kNoHandle)
         return "its repository is being acquired again elsewhere";
+      if (state.waits_for_tool(task)) return "the scanner of its toolchain is not built yet";
       return "an earlier task of its unit is not done";
     }
     if (state.scheduler.paused(task.campaign)) return "its campaign is paused";

@@ -135,6 +135,7 @@ struct Recovered {
   std::vector<UnitProgressed> progress;      ///< Of their open units, where there is any.
   std::vector<TaskRow> tasks;                ///< Of those campaigns: blocked, queued, leased.
   std::vector<WorkerId> draining;
+  std::vector<ToolFacts> tools;              ///< What tool tasks built, of each image the last agreement.
   std::vector<WorkerSeen> workers;           ///< Every worker ever seen: binds its key to its id.
 };
 

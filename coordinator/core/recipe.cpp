@@ -1,6 +1,7 @@
 #include "coordinator/core/recipe.hpp"
 
 #include "coordinator/core/compare/facts_json.hpp"
+#include "coordinator/core/compare/scan_sides.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -25,6 +26,12 @@ bool tree_changed(const Progress& progress) {
   const compare::ChangeNote& note = *progress.book.change;
   if (note.patch != Digest{} || note.patch_bytes > 0) return true;
   return !progress.before_tree.empty() && !note.tree.empty() && note.tree != progress.before_tree;
+}
+
+/// An upgrade of what a scan of the before side finds.
+bool goes_by_scan(const Question& question) {
+  const auto* upgrade = std::get_if<Upgrade>(&question.change);
+  return upgrade != nullptr && upgrade->select == Select::vulnerable;
 }
 
 /// The after side's unit: its go line may be another one, and with it its image.
@@ -114,9 +121,11 @@ std::string Question::image_after() const {
 void record(Progress& progress, Step step, const TaskResult& result) {
   switch (step.stage) {
     case Stage::execute_before:
+      compare::note_scan(progress.book, Side::before, result);
       progress.book.before.push_back(compare::run_of(progress.book, result));
       return;
     case Stage::execute_after:
+      compare::note_scan(progress.book, Side::after, result);
       progress.book.after.push_back(compare::run_of(progress.book, result));
       return;
     default: break;
@@ -150,6 +159,11 @@ UnitPlan plan_next(const Question& question, const UnitInfo& unit, const std::st
   }
   if (!question.compares()) return one_sided(book.before.front(), Fault::repository);
   if (question.mutates()) {
+    if (!book.change && goes_by_scan(question) && !book.scan_before) {
+      return Judgement{Verdict::inconclusive, Reason::scan_failed, fault_of(Reason::scan_failed),
+                       "there is no conclusive scan to upgrade by",
+                       book.before.empty() ? TaskId{} : book.before.front().task};
+    }
     if (!book.change) return task({Stage::mutate});
     if (!tree_changed(progress)) return not_affected(*book.change);
     if (!unit.vendored && !progress.modules_after_done) return task({Stage::modules_after});
@@ -179,6 +193,9 @@ Work work_of(Step step, const Question& question, const UnitInfo& unit, const st
       work.unit = unit;
       work.change = question.change;
       work.variant = step.variant;
+      if (progress != nullptr && goes_by_scan(question) && progress->book.scan_before) {
+        work.vulnerabilities = progress->book.scan_before->vulnerabilities;
+      }
       if (progress != nullptr && progress->book.change) {
         work.resolved = progress->book.change->resolved;
       }

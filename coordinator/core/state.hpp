@@ -1,7 +1,9 @@
 /// What the machine knows and how its parts work together. Private to coordinator/core.
 #pragma once
 
+#include "common/campaign/campaign.hpp"
 #include "common/core/json_text.hpp"
+#include "common/images/select.hpp"
 #include "coordinator/core/fleet.hpp"
 #include "coordinator/core/leases.hpp"
 #include "coordinator/core/machine.hpp"
@@ -9,6 +11,7 @@
 #include "coordinator/core/recipe.hpp"
 #include "coordinator/core/scheduler.hpp"
 #include "coordinator/core/source_text.hpp"
+#include "coordinator/core/tool_desk.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -89,6 +92,7 @@ struct CampaignEntry {
   CampaignState state = CampaignState::running;
   std::int32_t priority = 0;
   ValidationSettings settings;
+  campaign::ScanPlan scan;
   planner::Budgets budgets;
   planner::Question question;
   std::set<std::uint32_t> samples;  ///< Ordinals of the repositories of the A/A sample.
@@ -125,6 +129,7 @@ struct Machine::State {
   Fleet fleet;
   LeaseTable leases;
   AcceptedResults accepted;
+  ToolDesk tools;
   Sequence ids;
   Sequence tokens;
   Counters counters;
@@ -217,6 +222,24 @@ struct Machine::State {
   void park(Handle unit, Handle task);
   void drop_task(Handle task);
   [[nodiscard]] Duration backoff(const Task& task, std::uint32_t attempt) const;
+
+  // ---- scans and their tools (machine_tools.cpp)
+  /// The toolchain images of a worker that the campaign's units may get there and that a scanner is
+  /// known for.
+  [[nodiscard]] std::vector<images::Available> scan_images(const CampaignEntry& campaign,
+                                                           const Worker& worker) const;
+  [[nodiscard]] bool waits_for_tool(const Task& task) const;
+  [[nodiscard]] bool misses_modules(const Task& task) const;
+  void tend_tools();
+  void move_tools();
+  void start_tool(Handle campaign, ToolEntry& entry);
+  Handle create_tool_task(Handle campaign, Handle worker, const ToolEntry& entry);
+  void tool_done(Handle task, const TaskResult& result);
+  void tool_lost(Handle task, Reason reason, const std::string& why);
+  void end_tool(Handle task);
+  void drop_tools(Handle campaign);
+  void release_scans();
+  void add_scan(const CampaignEntry& campaign, const Worker& worker, Execute& execute) const;
 
   // ---- repositories and units (machine_plan.cpp)
   void source_done(Handle repository, Handle worker, const TaskResult& result);

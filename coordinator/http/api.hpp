@@ -6,6 +6,7 @@
 #include "coordinator/fs/artifact_store.hpp"
 #include "coordinator/fs/live_logs.hpp"
 #include "coordinator/fs/plan_store.hpp"
+#include "coordinator/fs/scan_database.hpp"
 #include "coordinator/http/control_port.hpp"
 #include "coordinator/http/event_hub.hpp"
 #include "coordinator/http/log_watch.hpp"
@@ -24,6 +25,7 @@ struct ApiParts {
   fs::ArtifactStore& artifacts;
   fs::LiveLogs& live_logs;
   fs::PlanStore& plans;
+  fs::ScanDatabase* database = nullptr;  ///< Null: none, as if not configured.
   std::function<boost::asio::awaitable<std::string>()> metrics;  ///< Text of /metrics.
   std::function<std::string()> not_ready_why;                    ///< Empty = ready.
 };

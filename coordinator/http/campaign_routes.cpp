@@ -72,6 +72,25 @@ std::vector<ProblemItem> unusable_sources(const campaign::Campaign& campaign,
          "'" + one.with.path + "' is a folder of the client's machine: submit it with 'cupel run'",
          Errc::bad_value});
   }
+  const campaign::ScanPlan& scan = campaign.scan;
+  if (scan.enabled && !scan.settled() && !scan.database.empty()) {
+    items.push_back({scan.place.line, scan.place.column,
+                     "the vulnerability database '" + scan.database +
+                         "' is for the client to take: submit the campaign with 'cupel run'",
+                     Errc::bad_value});
+  }
+  if (!scan.settled() && scan.database.empty()) {
+    items.push_back({scan.place.line, scan.place.column,
+                     "the campaign scans, and neither it nor this coordinator names a "
+                     "vulnerability database (validate.scan.database, or the setting vulndb)",
+                     Errc::bad_value});
+  }
+  if (scan.snapshot && !artifacts.size(scan.snapshot->artifact)) {
+    items.push_back({scan.place.line, scan.place.column,
+                     "the vulnerability database (sha256:" + scan.snapshot->artifact.hex() +
+                         ") has not been uploaded",
+                     Errc::not_found});
+  }
   if (const auto* replace = std::get_if<Replace>(&campaign.change)) {
     for (const Replacement& one : replace->modules) {
       const auto* bundle = std::get_if<BundleSource>(&one.with);
@@ -166,10 +185,16 @@ void Api::install_campaigns(cupel::http::Server& server) {
 asio::awaitable<Api::Given> Api::read_campaign(std::string body) {
   // Megabytes of YAML take a while: not on the loop that answers health checks.
   std::function<Result<Parsed>(StoreReader&)> parse =
-      [body = std::move(body)](StoreReader&) -> Result<Parsed> {
+      [body = std::move(body), database = parts_.database](StoreReader&) -> Result<Parsed> {
     Parsed parsed;
     parsed.result = looks_like_json(body) ? campaign::parse_json(body)
                                           : campaign::parse_yaml(body, "campaign.yaml");
+    if (parsed.result && database != nullptr && database->configured()) {
+      campaign::ScanPlan& scan = parsed.result.campaign->scan;
+      if (!scan.settled() && scan.database.empty()) {
+        if (auto filled = database->fill(scan); !filled) return filled.error();
+      }
+    }
     if (parsed.result) parsed.document = campaign::to_canonical_json(*parsed.result.campaign);
     return parsed;
   };

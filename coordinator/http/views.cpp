@@ -92,6 +92,7 @@ json unit_view(const UnitResult& result, const json& record) {
           {"evidence", evidence},
           {"logs", member(record, "logs", json::array())},
           {"notes", member(evidence, "notes", json::array())},
+          {"scan", member(record, "scan", json())},
           {"modules", member(kept_json(result.acquire), "modules", json())},
           {"comparison", kept_json(result.comparison)},
           {"seconds", std::move(seconds)}};

@@ -1,3 +1,4 @@
+#include "common/core/json.hpp"
 #include "coordinator/sql/columns.hpp"
 #include "coordinator/sql/store.hpp"
 
@@ -5,6 +6,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -183,6 +186,42 @@ Result<std::unique_ptr<SqlReader>> SqlReader::open(const std::filesystem::path& 
   return std::unique_ptr<SqlReader>(new SqlReader(std::move(inside)));
 }
 
+namespace {
+
+/// Of each image what its last round agreed on: the builds of one campaign are one round.
+std::vector<ToolFacts> built_tools(soci::session& session) {
+  struct Round {
+    Number campaign = 0;
+    std::optional<ToolFacts> tool;
+  };
+  std::map<std::string, Round> latest;
+  Number campaign = 0;
+  std::string body;
+  soci::statement built =
+      (session.prepare << "SELECT t.campaign, r.body FROM tasks t JOIN results r ON r.task = t.id "
+                          "WHERE t.kind = 'tool' AND t.state = 'done' ORDER BY t.id",
+       into(campaign), into(body));
+  built.execute();
+  while (built.fetch()) {
+    const auto json = nlohmann::json::parse(body, nullptr, false);
+    auto result = json.is_object() ? result_from_json(json) : Result<TaskResult>(not_found("tool"));
+    if (!result || result->outcome != Outcome::passing || !result->tool) continue;
+    Round& round = latest[result->tool->image];
+    if (round.campaign != campaign) {
+      round = {campaign, std::move(result->tool)};
+    } else if (round.tool && round.tool->binary != result->tool->binary) {
+      round.tool.reset();
+    }
+  }
+  std::vector<ToolFacts> tools;
+  for (auto& [image, round] : latest) {
+    if (round.tool) tools.push_back(*std::move(round.tool));
+  }
+  return tools;
+}
+
+}  // namespace
+
 Result<Recovered> SqlReader::recover() {
   return inside_->read_snapshot<Recovered>([](soci::session& session,
                                               Recovered& all) -> Result<void> {
@@ -217,6 +256,7 @@ Result<Recovered> SqlReader::recover() {
     while (known.fetch()) {
       all.progress.push_back({{from_sql(unit)}, {from_sql(campaign)}, body});
     }
+    all.tools = built_tools(session);
     Number id = 0, draining = 0, seen = 0;
     std::string name, key, host, version;
     soci::statement workers =

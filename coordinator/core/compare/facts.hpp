@@ -87,6 +87,9 @@ struct Book {
   std::vector<Run> before;  ///< [0] is the first; the others are repeats.
   std::vector<Run> after;
   std::optional<ChangeNote> change;
+  // The first conclusive scan of each side, of a campaign that scans.
+  std::optional<ScanFacts> scan_before;
+  std::optional<ScanFacts> scan_after;
   friend bool operator==(const Book&, const Book&) = default;
 };
 

@@ -1,5 +1,7 @@
 #include "coordinator/core/compare/facts_json.hpp"
 
+#include "common/core/json.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace cupel::coordinator::compare {
@@ -212,6 +214,8 @@ json to_json(const Book& book) {
   json out = {
       {"marks", std::move(marks)}, {"before", std::move(before)}, {"after", std::move(after)}};
   if (book.change) out["change"] = to_json(*book.change);
+  if (book.scan_before) out["scan_before"] = cupel::to_json(*book.scan_before);
+  if (book.scan_after) out["scan_after"] = cupel::to_json(*book.scan_after);
   return out;
 }
 
@@ -230,6 +234,14 @@ Book book_from_json(const json& in) {
   if (const auto found = in.find("change"); found != in.end() && found->is_object()) {
     book.change = change_from(*found);
   }
+  const auto scan = [&in](const char* key) -> std::optional<ScanFacts> {
+    const auto found = in.find(key);
+    if (found == in.end() || !found->is_object()) return std::nullopt;
+    auto facts = scan_facts_from_json(*found);
+    return facts ? std::optional(*std::move(facts)) : std::nullopt;
+  };
+  book.scan_before = scan("scan_before");
+  book.scan_after = scan("scan_after");
   return book;
 }
 

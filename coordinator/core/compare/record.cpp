@@ -1,6 +1,7 @@
 #include "coordinator/core/compare/record.hpp"
 
 #include "coordinator/core/compare/facts_json.hpp"
+#include "coordinator/core/compare/scan_sides.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -142,7 +143,8 @@ std::string_view name(PatchState state) {
 PatchState patch_state(Verdict verdict, const Book& book) {
   if (!book.change || book.change->patch == Digest{}) return PatchState::none;
   const bool good = verdict == Verdict::compatible || verdict == Verdict::fixed;
-  return good && book.change->gates.empty() ? PatchState::ready : PatchState::withheld;
+  return good && book.change->gates.empty() && scan_gates(book).empty() ? PatchState::ready
+                                                                        : PatchState::withheld;
 }
 
 json record_of(const Book& book, Verdict verdict, const Conclusion* conclusion) {
@@ -152,9 +154,11 @@ json record_of(const Book& book, Verdict verdict, const Conclusion* conclusion) 
   const PatchState state = patch_state(verdict, book);
   if (state == PatchState::withheld) {
     for (const GateFinding& gate : book.change->gates) codes.push_back(cupel::name(gate.gate));
+    for (const GateFinding& gate : scan_gates(book)) codes.push_back(cupel::name(gate.gate));
     if (codes.empty()) codes.push_back("verdict:" + std::string(cupel::name(verdict)));
   }
   out["patch"] = {{"state", name(state)}, {"codes", std::move(codes)}};
+  out["scan"] = scan_json(book);
   out["remarks"] = remarks(book);
   if (book.before.size() > 1) out["aa"] = aa_json(book);
   if (conclusion == nullptr) return out;
