@@ -15,13 +15,15 @@ import tempfile
 import time
 from pathlib import Path
 
-KINDS_NOW = ("validate", "acquire", "upgrade")
+KINDS_NOW = ("validate", "acquire", "upgrade", "scan")
 # Remarks that a result may carry beyond what a case lists.
 FREE_KINDS = {"test_failure_derived", "build_failure_dependent", "note", "environment"}
 # A repository with several modules has the worst outcome of its units.
 WORST_FIRST = ("failing", "inconclusive", "refused", "cancelled", "passing")
 # The fields of an expected finding that must be equal where they are given.
 EXACT = ("kind", "package", "test", "analyzer", "inferred", "environment")
+# Those of a vulnerability stand in the unit's scan record.
+VULNERABILITY = ("osv", "module", "level", "symbol", "found_version", "fixed_version")
 
 
 class Case:
@@ -39,6 +41,13 @@ class Case:
         if self.expect["kind"] not in KINDS_NOW:
             return "kind " + self.expect["kind"] + " is not part of this version"
         return None
+
+    def settings(self):
+        """What makes cases share a campaign."""
+        settings = dict(self.expect.get("settings", {}))
+        if self.expect["kind"] == "scan":
+            settings.setdefault("scan", scan_settings(self))
+        return settings
 
     def prepare(self, scratch):
         """Makes the repository below `scratch`; returns its path."""
@@ -98,8 +107,8 @@ def campaigns_of(cases):
     """
     groups = []
     for case in cases:
-        settings = case.expect.get("settings", {})
-        target = case.expect.get("upgrade_target", "") if case.expect["kind"] == "upgrade" else ""
+        settings = case.settings()
+        target = case.expect.get("upgrade_target", "") if case.expect["kind"] in ("upgrade", "scan") else ""
         module, _, version = target.rpartition("@")
         alone = bool(target) and not re.fullmatch(r"v\d.*|latest|minor|patch", version)
         for group in groups:
@@ -149,6 +158,10 @@ def campaign_of(settings, name, paths, targets=None):
         campaign["confirm"] = {"runs": 1}
     if test:
         campaign["validate"] = {"test": test}
+    if "scan" in settings:
+        # A scan alone: what it says is about the scan, not about build and tests.
+        off = {"enabled": False}
+        campaign["validate"] = {"build": off, "vet": off, "test": off, "scan": settings["scan"]}
     return campaign
 
 
@@ -178,6 +191,23 @@ def same_outcome(wanted, got):
     wanted_class, _, wanted_reason = wanted.partition(":")
     got_class, _, got_reason = got.partition(":")
     return wanted_class == got_class and (not wanted_reason or wanted_reason == got_reason)
+
+
+def scan_settings(case):
+    """Which database a scan case uses, as its recorded command line says."""
+    for step in case.expect.get("steps", {}).values():
+        found = re.search(r"-db file://\$CASES/(\S+)", step)
+        if found:
+            return {"database": found[1]}
+    return {}
+
+
+def matches_vulnerability(wanted, units):
+    fields = [name for name in VULNERABILITY if name in wanted]
+    if not fields:
+        return True
+    return any(all((one.get(name) or "") == wanted[name] for name in fields)
+               for unit in units for one in (unit.get("scan") or {}).get("vulnerabilities", []))
 
 
 def matches(wanted, finding):
@@ -214,7 +244,11 @@ def compare(expect, units):
         if hit is None:
             differences.append("missing finding " + " ".join(
                 f"{k}={wanted[k]}" for k in EXACT if wanted.get(k)) + f" /{wanted.get('message_pattern', '')}/")
-        elif hit in left:
+            continue
+        if not matches_vulnerability(wanted, units):
+            differences.append("no scan record says " + " ".join(
+                f"{name}={wanted[name]}" for name in VULNERABILITY if name in wanted))
+        if hit in left:
             left.remove(hit)
     allow = expect.get("allow_extra")
     for finding in left:
@@ -236,6 +270,9 @@ def compare(expect, units):
 
 def run_campaign(options, scratch, name, settings, targets, cases):
     """Results by path. The worker is told where the fixture proxy is by its own settings."""
+    if "database" in settings.get("scan", {}):
+        place = str(options.directory / settings["scan"]["database"])
+        settings = {**settings, "scan": {**settings["scan"], "database": place}}
     paths = {}
     for case in cases:
         paths[case.prepare(scratch / "repositories")] = case
