@@ -1,5 +1,5 @@
 // Scans: the tools they need, and what a lease of a campaign that scans carries.
-#include "common/core/json.hpp"
+#include "common/core/json_text.hpp"
 #include "common/images/select.hpp"
 #include "coordinator/core/state.hpp"
 
@@ -145,9 +145,7 @@ Handle Machine::State::create_tool_task(Handle campaign_handle, Handle worker,
   row.preferred = fleet[worker].id;
   row.priority = campaign.priority;
   row.ready = now.wall;
-  nlohmann::json json = to_json(spec);
-  json.erase("settings");
-  write(TaskCreated{row, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+  write(TaskCreated{row, json_text_without_settings(spec)});
   const Handle handle = tasks.add(task);
   repositories[repository].source_task = handle;
   start_waiting(handle);
