@@ -10,6 +10,7 @@ using coordinator::Send;
 
 void Simulation::start_coordinator() {
   ++life_;
+  machine_stopped_until_ = {};
   trace("coordinator starts, life " + std::to_string(life_));
   coordinator::Recovered recovered = store_.recover();
   std::map<CampaignId, campaign::Campaign> parsed;
@@ -23,17 +24,19 @@ void Simulation::start_coordinator() {
   settings.ids_per_reservation = 16;
   settings.tokens_per_reservation = 16;
   settings.quarantine_after = 3;
+  // The machine was switched off and on: its monotonic clock begins anew.
+  machine_epoch_ = std::chrono::seconds(rng_.between(0, 1'000'000));
   machine_ = std::make_unique<coordinator::Machine>(settings, std::move(recovered),
                                                     std::move(parsed), moment());
   coordinator::TrustChanged trust;
   for (const WorkerNode& node : workers_) {
-    if (!node.revoked) trust.keys.push_back({node.key, "name-" + node.key, {}});
+    if (!node.twin) trust.keys.push_back({node.key, "name-" + node.key, {}});
   }
   tell_machine(std::move(trust));
   tick_coordinator(life_);
   if (now_ >= faults_end_) {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-      tell_machine(coordinator::DrainWorker{0, WorkerId{1000 + i}, false, 0});
+      tell_machine(coordinator::DrainWorker{0, workers_[i].id, false, 0});
     }
     for (const auto& [id, row] : store_.campaigns()) {
       tell_machine(coordinator::ResumeCampaign{0, id});
@@ -41,7 +44,8 @@ void Simulation::start_coordinator() {
   }
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     WorkerNode& node = workers_[i];
-    if (node.agent != nullptr && !node.linked && !node.cut && rng_.chance(500)) link(i, true);
+    if (node.agent != nullptr && !node.linked && !node.cut_up && !node.cut_down && rng_.chance(500))
+      link(i, true);
   }
 }
 
@@ -54,12 +58,13 @@ void Simulation::crash_coordinator(Duration down) {
   machine_.reset();
   ++life_;
   // What was handed to the writer may still have reached the disk, up to some batch.
-  const auto survive = rng_.between(0, static_cast<std::int64_t>(to_commit_.size()));
+  const auto survive =
+      now_ < disk_full_until_ ? 0 : rng_.between(0, static_cast<std::int64_t>(to_commit_.size()));
   for (std::int64_t i = 0; i < survive; ++i) {
     store_.apply(to_commit_[static_cast<std::size_t>(i)].commit.transitions);
   }
   to_commit_.clear();
-  committing_ = false;
+  committing_ = writer_broken_ = false;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (rng_.chance(500)) link(i, false);
   }
@@ -69,14 +74,17 @@ void Simulation::crash_coordinator(Duration down) {
 void Simulation::tick_coordinator(std::uint64_t life) {
   if (machine_ == nullptr || life != life_) return;
   tell_machine(coordinator::Tick{});
-  Duration pause = 1s;
-  // Sometimes the process stands still for longer than a lease.
-  if (faulty() && rng_.chance(5)) pause = std::chrono::seconds(rng_.between(2, 45));
-  after(pause, 35, [this, life] { tick_coordinator(life); });
+  after(1s, 35, [this, life] { tick_coordinator(life); });
 }
 
 void Simulation::tell_machine(coordinator::Event event) {
   if (machine_ == nullptr) return;
+  if (now_ < machine_stopped_until_) {
+    at(machine_stopped_until_, 39, [this, life = life_, event = std::move(event)]() mutable {
+      if (life == life_) tell_machine(std::move(event));
+    });
+    return;
+  }
   machine_->on(std::move(event), moment());
   take_actions();
 }
@@ -84,6 +92,10 @@ void Simulation::tell_machine(coordinator::Event event) {
 void Simulation::take_actions() {
   if (machine_ == nullptr) return;
   for (coordinator::Action& action : machine_->take()) {
+    if (dies_here()) {
+      crash_coordinator(std::chrono::milliseconds(rng_.between(100, 20'000)));
+      return;
+    }
     if (auto* commit = std::get_if<Commit>(&action)) {
       act(*commit);
     } else if (auto* send = std::get_if<Send>(&action)) {
@@ -98,6 +110,7 @@ void Simulation::take_actions() {
 }
 
 void Simulation::act(Commit& commit) {
+  if (writer_broken_) return;  // after a failure nothing is written until the store is opened again
   to_commit_.push_back({life_, std::move(commit)});
   if (!committing_) commit_next();
 }
@@ -106,22 +119,32 @@ void Simulation::commit_next() {
   if (to_commit_.empty()) return;
   committing_ = true;
   Duration takes = std::chrono::microseconds(rng_.between(300, 8000));
-  if (faulty() && rng_.chance(10)) takes = std::chrono::milliseconds(rng_.between(100, 4000));
+  if (noise(kNoiseStore, 10)) takes = std::chrono::milliseconds(rng_.between(100, 4000));
   after(takes, 36, [this, life = life_] {
     if (life != life_ || machine_ == nullptr || to_commit_.empty()) return;
     Commit commit = std::move(to_commit_.front().commit);
     to_commit_.pop_front();
     committing_ = false;
-    const bool fails = faulty() && rng_.chance(3);
-    const bool answer_lost = fails && rng_.chance(500);
+    const bool full = now_ < disk_full_until_;
+    const bool fails = full || noise(kNoiseStore, 3);
+    const bool answer_lost = fails && !full && rng_.chance(500);
+    if (options_.plant == Plant::early_promise && !fails) {
+      tell_machine(coordinator::StoreCommitted{commit.batch, store_.specs_of(commit.transitions)});
+      if (machine_ == nullptr) return;
+    }
     std::map<TaskId, std::string> specs;
     if (!fails || answer_lost) specs = store_.apply(commit.transitions);
-    for (const coordinator::Transition& transition : commit.transitions)
+    for (const coordinator::Transition& transition : commit.transitions) {
       trace_transition(transition);
+      const bool result = std::holds_alternative<coordinator::TaskFinished>(transition);
+      if (options_.plant == Plant::double_accept && result && !fails) store_.apply({transition});
+    }
+    check_leases_of_store();
     if (fails) {
       ++outcome_.store_failures;
-      trace("store fails");
+      trace(full ? "the disk is full" : answer_lost ? "store answers no more" : "store fails");
       to_commit_.clear();
+      writer_broken_ = true;
       tell_machine(
           coordinator::StoreFailed{commit.batch, Error{Errc::store_failed, "disk", "", ""}});
       return;
@@ -171,7 +194,10 @@ void Simulation::check_promise(const Send& send) {
 void Simulation::act(Send& send) {
   check_promise(send);
   for (const WorkerNode& node : workers_) {
-    if (node.key == send.key) to_worker(node.index, send.routing, std::move(send.message));
+    // A copy has the same key; the routing tells the two apart.
+    if (!send.routing.starts_with(process_of(node))) continue;
+    to_worker(node.index, send.routing, std::move(send.message));
+    return;
   }
 }
 
@@ -212,7 +238,7 @@ void Simulation::submit_campaigns() {
       campaign.change = Upgrade{.modules = {{"example.com/lib", "latest"}}, .deny = {}, .pins = {}};
     }
     if (rng_.chance(200)) campaign.aa = 2;
-    const auto repositories = rng_.between(1, 7);
+    const auto repositories = std::min(options_.repositories_max, rng_.between(1, 7));
     for (std::int64_t r = 0; r < repositories; ++r) {
       campaign::RepositoryEntry entry;
       if (rng_.chance(100)) {

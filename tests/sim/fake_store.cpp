@@ -6,6 +6,10 @@ namespace cupel::sim {
 
 using namespace coordinator;
 
+std::string made_under(Token token) {
+  return "made under token " + std::to_string(token.value);
+}
+
 void FakeStore::check(bool good, const std::string& what) {
   if (!good && broken_.empty()) broken_ = what;
 }
@@ -140,6 +144,8 @@ void FakeStore::on(const TaskReturned& t) {
         "a spent budget shrank");
   check(t.charged == task.row.charged || t.interruptions == task.row.interruptions,
         "one attempt was counted on both budgets");
+  check(t.charged == task.row.charged || may_charge_.contains(t.token.value),
+        "an interruption was charged to its task");
   task.row.state = t.state;
   task.row.charged = t.charged;
   task.row.interruptions = t.interruptions;
@@ -152,6 +158,9 @@ void FakeStore::on(const TaskFinished& t) {
   check(task.row.state == TaskState::leased && task.row.token == t.token,
         "a result was accepted without the live token");
   check(t.result.task == t.id && t.result.token == t.token, "a result of another attempt");
+  // What ended without an answer has the words of whoever ended it.
+  check(t.result.ending != Ending::completed || t.result.message == made_under(t.token),
+        "a result was accepted that an old attempt made");
   ++task.results;
   check(task.results == 1, "a task has two accepted results");
   task.row.state = TaskState::done;
@@ -188,6 +197,17 @@ void FakeStore::on(const EventAppended& /*t*/) {
 void FakeStore::on(const SequencesReserved& t) {
   check(t.ids >= sequences_.ids && t.tokens >= sequences_.tokens, "a reservation shrank");
   sequences_ = t;
+}
+
+std::map<TaskId, std::string> FakeStore::specs_of(const std::vector<Transition>& batch) const {
+  std::map<TaskId, std::string> specs;
+  for (const Transition& transition : batch) {
+    const auto* leased = std::get_if<TaskLeased>(&transition);
+    if (leased == nullptr) continue;
+    const auto task = tasks_.find(leased->id);
+    if (task != tasks_.end()) specs[leased->id] = task->second.spec;
+  }
+  return specs;
 }
 
 Recovered FakeStore::recover() const {

@@ -11,6 +11,9 @@
 
 namespace cupel::sim {
 
+/// What a simulated attempt writes into its result, so that the store can tell whose it is.
+[[nodiscard]] std::string made_under(Token token);
+
 class FakeStore {
  public:
   explicit FakeStore(FleetId fleet) { fleet_ = fleet; }
@@ -18,6 +21,11 @@ class FakeStore {
   /// All or nothing. The specs of the tasks that the batch leased.
   std::map<TaskId, std::string> apply(const std::vector<coordinator::Transition>& batch);
   [[nodiscard]] coordinator::Recovered recover() const;
+  /// What apply() would answer.
+  [[nodiscard]] std::map<TaskId, std::string> specs_of(
+      const std::vector<coordinator::Transition>& batch) const;
+  /// The one reason to spend the charged budget: a result that the attempt itself gave.
+  void may_charge(Token token) { may_charge_.insert(token.value); }
 
   /// The first contradiction; empty while there is none.
   [[nodiscard]] const std::string& broken() const { return broken_; }
@@ -78,6 +86,7 @@ class FakeStore {
   std::set<std::uint64_t> ids_;
   std::set<std::pair<std::uint64_t, std::string>> unit_places_;
   std::uint64_t highest_token_ = 0;
+  std::set<std::uint64_t> may_charge_;
   std::size_t events_ = 0;
   std::map<TaskId, std::string> leased_specs_;
   std::string broken_;

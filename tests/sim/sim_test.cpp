@@ -1,13 +1,15 @@
-#include "tests/sim/simulation.hpp"
+#include "tests/sim/shrink.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 namespace cupel::sim {
 namespace {
+
+using testing::HasSubstr;
 
 // A sanitizer makes a seed ten times as slow.
 #if defined(__has_feature)
@@ -16,18 +18,25 @@ namespace {
 #endif
 #endif
 #ifdef CUPEL_SIM_SLOW
-constexpr std::uint64_t kSeeds = 150;
+constexpr std::uint64_t kSeedsPerBlock = 15;
 #else
-constexpr std::uint64_t kSeeds = 2000;
+constexpr std::uint64_t kSeedsPerBlock = 200;
 #endif
+constexpr std::uint64_t kBlocks = 10;
 
-TEST(Simulation, EveryInvariantHoldsUnderFaults) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+// In blocks, so that ctest runs several at once. ops/sim runs as many seeds as one likes.
+class SimulationBlock : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(SimulationBlock, EveryInvariantHoldsUnderFaults) {
+  const std::uint64_t first = GetParam() * kSeedsPerBlock + 1;
+  for (std::uint64_t seed = first; seed < first + kSeedsPerBlock; ++seed) {
     const Outcome outcome = simulate({.seed = seed});
 
-    ASSERT_EQ(outcome.broken, "") << "sim_runner --seeds 1 --trace --first " << seed;
+    ASSERT_EQ(outcome.broken, "") << "sim_runner " << arguments_of({.seed = seed});
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SimulationBlock, testing::Range<std::uint64_t>(0, kBlocks));
 
 TEST(Simulation, TheSameSeedGivesTheSameEvents) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -61,6 +70,63 @@ TEST(Simulation, ChangesComeToEveryVerdictThatTheyMay) {
     EXPECT_NE(verdicts.find(" " + std::string(word) + "\n"), std::string::npos) << word;
   }
 }
+
+TEST(Simulation, EveryKindOfFaultHappens) {
+  std::array<std::uint64_t, kFaultKinds> injected{};
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Outcome outcome = simulate({.seed = seed});
+    for (std::size_t i = 0; i < kFaultKinds; ++i) injected.at(i) += outcome.injected.at(i);
+  }
+  for (std::size_t i = 0; i < kFaultKinds; ++i) {
+    EXPECT_GT(injected.at(i), 0U) << name(static_cast<FaultKind>(i));
+  }
+}
+
+// ---- the invariants see what they are there for ------------------------------------------------
+
+struct Planted {
+  Plant plant;
+  const char* seen_as;
+};
+
+class PlantedBug : public testing::TestWithParam<Planted> {};
+
+/// The first seed that sees it.
+Options first_failing(Plant plant) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Options options{.seed = seed, .plant = plant};
+    if (!simulate(options).broken.empty()) return options;
+  }
+  return {};
+}
+
+TEST_P(PlantedBug, IsSeen) {
+  const Options failing = first_failing(GetParam().plant);
+
+  EXPECT_THAT(simulate(failing).broken, HasSubstr(GetParam().seen_as));
+}
+
+TEST_P(PlantedBug, ShrinksToARunThatFailsTheSameWayEveryTime) {
+  const Options failing = first_failing(GetParam().plant);
+
+  const Shrunk small = shrink(failing, 60);
+
+  EXPECT_THAT(small.outcome.broken, HasSubstr(GetParam().seen_as));
+  EXPECT_EQ(simulate(small.options).hash, small.outcome.hash);
+  EXPECT_FALSE(small.options.without.empty()) << arguments_of(small.options);
+}
+
+INSTANTIATE_TEST_SUITE_P(Bugs, PlantedBug,
+                         testing::Values(Planted{Plant::double_accept, "without the live token"},
+                                         Planted{Plant::lost_result, "not in the outbox"},
+                                         Planted{Plant::over_commit, "than it has slots"},
+                                         Planted{Plant::early_promise, "before its commit"},
+                                         Planted{Plant::no_kill, "run at once"},
+                                         Planted{Plant::old_token, "an old attempt made"}),
+                         [](const auto& each) {
+                           return std::string(
+                               kPlantNames.at(static_cast<std::size_t>(each.param.plant)));
+                         });
 
 }  // namespace
 }  // namespace cupel::sim

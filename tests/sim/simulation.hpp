@@ -6,7 +6,9 @@
 /// promises (leases, acknowledgements, replies) only after their commit; no two attempts of one
 /// task run at once, whatever is lost or delayed; no worker runs more attempts than it has slots;
 /// interruptions never spend the charged budget; once faults stop, every campaign ends, every
-/// outbox empties, every drain ends.
+/// outbox empties, every drain ends. Excused from the fourth: containers of a worker that is
+/// stopped, until it wakes and has killed them, and two processes with one key, for a lease and a
+/// kill.
 #pragma once
 
 #include "coordinator/core/machine.hpp"
@@ -14,6 +16,7 @@
 #include "tests/sim/rng.hpp"
 #include "worker/core/agent/agent.hpp"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -23,9 +26,57 @@
 #include <queue>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cupel::sim {
+
+/// What goes wrong in small all the time; a bit each, so that a shrunken run can leave some out.
+enum Noise : std::uint32_t {
+  kNoiseLoss = 1U << 0U,     ///< Messages that never arrive.
+  kNoiseDoubles = 1U << 1U,  ///< Messages that arrive twice.
+  kNoiseLate = 1U << 2U,     ///< Messages that overtake one another by seconds.
+  kNoiseStore = 1U << 3U,    ///< Commits that fail, or succeed without an answer, or take seconds.
+  kNoiseWork = 1U << 4U,     ///< Engine failures, timeouts, results that can't be stored.
+  kNoiseSlowFiles = 1U << 5U,  ///< A worker's file thread that takes seconds.
+  kNoiseCrashes = 1U << 6U,    ///< Processes that die between two actions of one step.
+};
+inline constexpr std::array<std::string_view, 7> kNoiseNames = {
+    "loss", "doubles", "late", "store", "work", "slow_files", "crashes"};
+
+/// The large faults, each at a moment of its own.
+enum class FaultKind : std::uint8_t {
+  coordinator_crash,
+  worker_crash,
+  worker_dies,     ///< Never comes back (the first worker does).
+  partition,       ///< Both ways.
+  partition_up,    ///< Only what the worker says is lost or held.
+  partition_down,  ///< Only what it hears.
+  worker_stops,    ///< SIGSTOP: its containers go on.
+  coordinator_stops,
+  wall_clock_jumps,
+  worker_term,
+  workspaces_lost,
+  drain,
+  campaign_order,  ///< Pause, resume, cancel.
+  disk_full,       ///< No commit succeeds for a while, whoever tries.
+  twin,            ///< A second process with the same key, id and a copy of the directory.
+};
+inline constexpr std::size_t kFaultKinds = 15;
+[[nodiscard]] std::string_view name(FaultKind kind);
+
+/// A bug planted in the simulation's own adapters, to show that it would be seen.
+enum class Plant : std::uint8_t {
+  none,
+  double_accept,  ///< The store writes each result twice.
+  lost_result,    ///< The outbox forgets a result once it was sent.
+  over_commit,    ///< The worker takes one attempt more than it has slots.
+  early_promise,  ///< The store answers before it has written.
+  no_kill,        ///< A cancelled container goes on.
+  old_token,      ///< A result that came late is passed off as the live attempt's.
+};
+inline constexpr std::array<std::string_view, 7> kPlantNames = {
+    "none", "double_accept", "lost_result", "over_commit", "early_promise", "no_kill", "old_token"};
 
 struct Options {
   std::uint64_t seed = 1;
@@ -33,6 +84,12 @@ struct Options {
   Duration limit = std::chrono::hours(4);       ///< After it an open campaign counts as stuck.
   bool trace = false;                           ///< Print every event to stderr.
   bool calm = false;                            ///< No faults at all.
+  Plant plant = Plant::none;
+  // What a shrunken run leaves out. The schedule of the faults that are left stays the same.
+  std::set<std::size_t> without = {};  ///< Large faults, by their number in the schedule.
+  std::uint32_t quiet = 0;             ///< Noise.
+  std::int64_t repositories_max = 1000;
+  std::int64_t workers_max = 1000;
 };
 
 struct Outcome {
@@ -47,7 +104,9 @@ struct Outcome {
   std::uint64_t store_failures = 0;
   std::uint64_t fenced = 0;
   std::uint64_t replaced = 0;  ///< Workspaces acquired again elsewhere.
-  std::string verdicts;        ///< Of every campaign that was not cancelled.
+  std::size_t planned = 0;     ///< Large faults in the schedule, with those left out.
+  std::array<std::uint64_t, kFaultKinds> injected{};
+  std::string verdicts;  ///< Of every campaign that was not cancelled.
 };
 
 [[nodiscard]] Outcome simulate(const Options& options);
@@ -73,32 +132,40 @@ class Simulation {
  private:
   struct Running {
     Lease lease;
-    TimePoint ends;                ///< As the agent was told at its start.
-    std::uint64_t generation = 0;  ///< Of the process that runs it.
+    TimePoint started;
     bool cancelled = false;
   };
   struct WorkerNode {
     std::size_t index = 0;
     std::string key;
+    WorkerId id;
     std::unique_ptr<worker::Agent> agent;
     std::uint64_t generation = 0;  ///< Counts process starts.
     std::uint64_t timer = 0;       ///< Only the newest timer event counts.
     std::uint32_t slots = 1;
-    bool linked = false;  ///< The transport says that it is up.
-    bool cut = false;     ///< The network between it and the coordinator is gone.
-    bool holds = false;   ///< While cut, messages wait as in a stalled connection.
+    Duration epoch{};       ///< Its monotonic clock's distance from the world's.
+    std::int64_t ppm = 0;   ///< How fast that clock runs.
+    bool linked = false;    ///< The transport says that it is up.
+    bool cut_up = false;    ///< What it says doesn't arrive.
+    bool cut_down = false;  ///< What it is told doesn't arrive.
+    bool holds = false;     ///< While cut, messages wait as in a stalled connection.
     std::vector<std::function<void()>> held;
     bool gone = false;  ///< Never comes back.
-    bool revoked = false;
+    bool twin = false;  ///< The second process of a key.
     bool terminated = false;
     TimePoint terminated_at;
-    TimePoint stalled_until;
+    TimePoint stopped_until;
     std::map<Token, Running> running;
     std::map<Token, TaskResult> outbox;  ///< On its disk.
     std::set<RepositoryId> workspaces;
     std::set<UnitId> caches;
     std::set<UnitId> changed;  ///< After sides.
     std::set<UnitId> after_caches;
+  };
+  struct Fault {
+    TimePoint at;
+    FaultKind kind = FaultKind::coordinator_crash;
+    std::uint64_t random = 0;  ///< Of its own, so that leaving one out changes no other.
   };
   struct Entry {
     TimePoint at;
@@ -143,18 +210,40 @@ class Simulation {
   void work_on_change(WorkerNode& node, const Lease& lease, TaskResult& result);
   void check_verdicts();
   void arm(std::size_t index);
+  void store_result(std::size_t index, std::uint64_t generation, TaskResult result);
+  [[nodiscard]] TimePoint clock_of(const WorkerNode& node) const;
+  [[nodiscard]] TimePoint world_time(const WorkerNode& node, TimePoint its_time) const;
   void link(std::size_t index, bool up);
 
-  // ---- network and faults (simulation.cpp)
+  // ---- network (network.cpp)
+  enum class Way : std::uint8_t { up, down };
   void to_coordinator(std::size_t index, ToCoordinator message);
   void to_worker(std::size_t index, const std::string& routing, ToWorker message);
-  void deliver(std::size_t index, std::uint64_t kind, std::function<void()> arrive);
+  void deliver(std::size_t index, Way way, std::uint64_t kind, std::function<void()> arrive);
+  [[nodiscard]] ToCoordinator as_it_arrives(const ToCoordinator& message) const;
   void mend(std::size_t index);
+  [[nodiscard]] static std::string process_of(const WorkerNode& node);
+  [[nodiscard]] static std::string routing_of(const WorkerNode& node);
   [[nodiscard]] Duration delay();
   [[nodiscard]] int copies();
-  void next_fault();
+
+  // ---- faults (faults.cpp)
+  [[nodiscard]] bool noise(Noise kind, int permille);
+  [[nodiscard]] bool dies_here();
+  void plan_faults();
+  void inject(const Fault& fault);
+  void cut(std::size_t index, bool up, bool down, Rng& rng);
+  void order_campaign(Rng& rng);
+  void start_twin(std::size_t index, Rng& rng);
+  void terminate(std::size_t index, Rng& rng);
   void end_faults();
+
+  // ---- invariants (invariants.cpp)
   void check_invariants();
+  void check_attempts();
+  void check_leases_of_store();
+  [[nodiscard]] bool excused(const WorkerNode& node) const;
+  [[nodiscard]] bool twin_of(const WorkerNode& node) const;
   [[nodiscard]] bool settled() const;
   void trace_open();
   Outcome finish();
@@ -162,6 +251,7 @@ class Simulation {
   Options options_;
   Rng rng_;
   EventHash hash_;
+  TimePoint start_;
   TimePoint now_;
   TimePoint faults_end_;
   Duration wall_offset_{};
@@ -173,19 +263,22 @@ class Simulation {
   FakeStore store_;
   std::unique_ptr<coordinator::Machine> machine_;
   std::uint64_t life_ = 0;  ///< Of the coordinator's process.
-  std::map<CampaignId, campaign::Campaign> documents_;
   struct QueuedBatch {
     std::uint64_t life = 0;
     coordinator::Commit commit;
   };
   std::deque<QueuedBatch> to_commit_;
   bool committing_ = false;
+  bool writer_broken_ = false;
   std::vector<coordinator::SubmitCampaign> submissions_;
   std::vector<bool> submitted_;
-  std::set<CampaignId> cancelled_;
-  bool revoked_any_ = false;
+  TimePoint machine_stopped_until_;
+  TimePoint disk_full_until_;
+  Duration machine_epoch_{};
 
-  std::vector<WorkerNode> workers_;
+  std::deque<WorkerNode> workers_;  ///< Grows while others are at work: references stay.
+  bool had_twin_ = false;
+  std::vector<Fault> faults_;
   int loss_permille_ = 0;
   int double_permille_ = 0;
   int late_permille_ = 0;

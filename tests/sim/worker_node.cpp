@@ -10,17 +10,18 @@ void Simulation::start_worker(std::size_t index) {
   if (node.gone || node.agent != nullptr) return;
   ++node.generation;
   node.terminated = false;
+  node.stopped_until = {};
   trace("worker " + node.key + " starts");
   worker::AgentSettings settings;
-  settings.worker = WorkerId{1000 + index};
+  settings.worker = node.id;
   settings.incarnation = Incarnation{rng_.next()};
   settings.random = rng_.next();
   settings.drain_deadline = rng_.chance(500) ? Duration(8s) : Duration::zero();
   std::vector<LiveLease> outbox;
   for (const auto& [token, result] : node.outbox) outbox.push_back({result.task, token});
   Capacity capacity;
-  capacity.slots = node.slots;
-  node.agent = std::make_unique<worker::Agent>(settings, capacity, outbox, now_);
+  capacity.slots = node.slots + (options_.plant == Plant::over_commit ? 1 : 0);
+  node.agent = std::make_unique<worker::Agent>(settings, capacity, outbox, clock_of(node));
   link(index, true);
 }
 
@@ -55,17 +56,32 @@ void Simulation::link(std::size_t index, bool up) {
 void Simulation::tell_agent(std::size_t index, worker::AgentEvent event) {
   WorkerNode& node = workers_[index];
   if (node.agent == nullptr) return;
-  if (now_ < node.stalled_until) {
-    at(node.stalled_until, 41, [this, index, generation = node.generation, event] {
+  if (now_ < node.stopped_until) {
+    at(node.stopped_until, 41, [this, index, generation = node.generation, event] {
       if (workers_[index].generation == generation) tell_agent(index, event);
     });
     return;
   }
-  for (worker::AgentAction& action : node.agent->step(std::move(event), now_)) {
+  for (worker::AgentAction& action : node.agent->step(std::move(event), clock_of(node))) {
+    if (dies_here()) {
+      crash_worker(index, std::chrono::milliseconds(rng_.between(500, 20'000)));
+      return;
+    }
     act(index, action);
     if (node.agent == nullptr) return;
   }
   arm(index);
+}
+
+TimePoint Simulation::clock_of(const WorkerNode& node) const {
+  const Duration passed = now_ - start_;
+  return now_ + node.epoch + passed * node.ppm / 1'000'000;
+}
+
+// Rounded up: a timer that fires early has nothing to do.
+TimePoint Simulation::world_time(const WorkerNode& node, TimePoint its_time) const {
+  const Duration ahead = its_time - clock_of(node);
+  return now_ + ahead - ahead * node.ppm / 1'000'000 + 1us;
 }
 
 // Only the newest timer counts, so next_due() alone drives the agent.
@@ -74,11 +90,12 @@ void Simulation::arm(std::size_t index) {
   const TimePoint due = node.agent->next_due();
   const std::uint64_t timer = ++node.timer;
   if (due == TimePoint::max()) return;
-  at(std::max(due, now_ + 1ms), 42, [this, index, timer, generation = node.generation] {
-    WorkerNode& armed = workers_[index];
-    if (armed.timer != timer || armed.generation != generation) return;
-    tell_agent(index, worker::Tick{});
-  });
+  at(std::max(world_time(node, due), now_ + 1ms), 42,
+     [this, index, timer, generation = node.generation] {
+       WorkerNode& armed = workers_[index];
+       if (armed.timer != timer || armed.generation != generation) return;
+       tell_agent(index, worker::Tick{});
+     });
 }
 
 void Simulation::act(std::size_t index, worker::AgentAction& action) {
@@ -91,12 +108,13 @@ void Simulation::act(std::size_t index, worker::AgentAction& action) {
       breaks("a result is to be sent that is not in the outbox");
     } else {
       to_coordinator(index, ResultMessage{stored->second});
+      if (options_.plant == Plant::lost_result) node.outbox.erase(stored);
     }
   } else if (auto* start = std::get_if<worker::StartAttempt>(&action)) {
     start_attempt(index, *start);
   } else if (const auto* cancel = std::get_if<worker::CancelAttempt>(&action)) {
     const auto running = node.running.find(cancel->lease.token);
-    if (running == node.running.end()) return;
+    if (running == node.running.end() || options_.plant == Plant::no_kill) return;
     running->second.cancelled = true;
     trace(node.key + " cancels " + cancel->lease.task.text() + " " +
           std::string(name(cancel->why)));
@@ -122,8 +140,8 @@ void Simulation::start_attempt(std::size_t index, worker::StartAttempt& start) {
   const Token token = start.lease.token;
   trace(node.key + " starts " + start.lease.spec.id.text() + " token " +
         std::to_string(token.value));
-  if (start.ends <= now_) breaks("an attempt was begun after its lease had ended");
-  node.running[token] = {start.lease, start.ends, node.generation, false};
+  if (start.ends <= clock_of(node)) breaks("an attempt was begun after its lease had ended");
+  node.running[token] = {start.lease, now_, false};
   const Duration takes = rng_.chance(50) ? std::chrono::milliseconds(rng_.between(20'000, 60'000))
                                          : std::chrono::milliseconds(rng_.between(5, 8000));
   after(takes, 44, [this, index, token, generation = node.generation] {
@@ -151,8 +169,9 @@ TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
   TaskResult result;
   result.task = spec.id;
   result.token = lease.token;
+  result.message = made_under(lease.token);
   result.outcome = cupel::Outcome::passing;
-  if (faulty() && rng_.chance(30)) {
+  if (noise(kNoiseWork, 30)) {
     result.ending = Ending::interrupted;
     result.reason = Reason::engine;
     return result;
@@ -209,9 +228,13 @@ TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
     result.ending = Ending::lost_workspace;
     return result;
   }
-  if (faulty() && rng_.chance(40)) {
+  if (noise(kNoiseWork, 40)) {
     result.outcome = cupel::Outcome::inconclusive;
     result.reason = Reason::timeout;
+    return result;
+  }
+  if (!execute->commit.starts_with("commit of ")) {
+    breaks("an execute task names no commit of its repository: " + execute->commit);
     return result;
   }
   result.outcome = truth_of_unit(execute->commit.substr(10), execute->unit);
@@ -258,7 +281,7 @@ void Simulation::work_on_change(WorkerNode& node, const Lease& lease, TaskResult
     result.ending = Ending::lost_workspace;
     return;
   }
-  if (faulty() && rng_.chance(40)) {
+  if (noise(kNoiseWork, 40)) {
     result.outcome = cupel::Outcome::inconclusive;
     result.reason = rng_.chance(500) ? Reason::timeout : Reason::resource_memory;
     return;
@@ -272,6 +295,12 @@ void Simulation::finish_attempt(std::size_t index, Token token, std::uint64_t ge
                                 bool cancelled) {
   WorkerNode& node = workers_[index];
   if (node.generation != generation) return;
+  if (now_ < node.stopped_until) {
+    at(node.stopped_until, 44, [this, index, token, generation, cancelled] {
+      finish_attempt(index, token, generation, cancelled);
+    });
+    return;
+  }
   const auto found = node.running.find(token);
   if (found == node.running.end() || (found->second.cancelled && !cancelled)) return;
   TaskResult result;
@@ -283,11 +312,28 @@ void Simulation::finish_attempt(std::size_t index, Token token, std::uint64_t ge
   } else {
     result = work(node, found->second.lease);
   }
-  const LiveLease lease{result.task, token};
+  if (result.outcome == cupel::Outcome::inconclusive) store_.may_charge(token);
   node.running.erase(found);
-  const bool stored = !(faulty() && rng_.chance(5));
-  if (stored) node.outbox[token] = std::move(result);
-  tell_agent(index, worker::AttemptFinished{lease, stored});
+  store_result(index, generation, std::move(result));
+}
+
+// The file thread: the result is on the disk some time before the agent hears of it.
+void Simulation::store_result(std::size_t index, std::uint64_t generation, TaskResult result) {
+  const auto file_time = [this] {
+    return noise(kNoiseSlowFiles, 20) ? Duration(std::chrono::milliseconds(rng_.between(50, 8000)))
+                                      : Duration(std::chrono::microseconds(rng_.between(50, 4000)));
+  };
+  after(file_time(), 45, [this, index, generation, file_time, result = std::move(result)] {
+    WorkerNode& node = workers_[index];
+    if (node.generation != generation) return;
+    const LiveLease lease{result.task, result.token};
+    const bool stored = !noise(kNoiseWork, 5);
+    if (stored) node.outbox[result.token] = result;
+    after(file_time(), 46, [this, index, generation, lease, stored] {
+      if (workers_[index].generation != generation) return;
+      tell_agent(index, worker::AttemptFinished{lease, stored});
+    });
+  });
 }
 
 }  // namespace cupel::sim
