@@ -156,7 +156,8 @@ class Child : public std::enable_shared_from_this<Child> {
   void watch_later() {
     watch_.expires_after(kWatchPeriod);
     watch_.async_wait([self = shared_from_this()](boost::system::error_code ec) {
-      if (ec) return;
+      // A wait that was over when the process ended can't be cancelled any more.
+      if (ec || self->reaped_) return;
       if (self->spec_.watch()) return self->stop(ChildEnd::watched);
       self->watch_later();
     });
