@@ -1,0 +1,56 @@
+#include "coordinator/sql/store.hpp"
+#include "tests/unit/coordinator_sql/fixture.hpp"
+
+namespace cupel::coordinator::sql {
+namespace {
+
+TEST_F(StoreTest, ATasksStepComesBack) {
+  auto batch = small_campaign();
+  for (Transition& transition : batch) {
+    if (auto* created = std::get_if<TaskCreated>(&transition)) created->task.step = 0x0007'0304;
+  }
+  ASSERT_TRUE(commit(*writer_, std::move(batch)));
+
+  EXPECT_EQ(reader_->recover()->tasks.front().step, 0x0007'0304U);
+}
+
+TEST_F(StoreTest, AnOpenUnitsProgressIsTheNewestAndGoesWithItsComparison) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  ASSERT_TRUE(commit(*writer_, {UnitProgressed{kUnit, kCampaign, "one"}}));
+  ASSERT_TRUE(commit(*writer_, {UnitProgressed{kUnit, kCampaign, "two"}}));
+
+  ASSERT_EQ(reader_->recover()->progress.size(), 1U);
+  EXPECT_EQ(reader_->recover()->progress.front().body, "two");
+  EXPECT_EQ(reader_->results(kCampaign, {}, 10, std::nullopt)->front().comparison, "");
+
+  ASSERT_TRUE(commit(*writer_, {UnitCompared{kUnit, kCampaign, R"({"patch":{}})"}}));
+  EXPECT_TRUE(reader_->recover()->progress.empty());
+  EXPECT_EQ(reader_->results(kCampaign, {}, 10, std::nullopt)->front().comparison,
+            R"({"patch":{}})");
+}
+
+FlakeSeen flake(const std::string& repository, std::int64_t at) {
+  return {repository, "example.com/m", "test|p|TestA", std::string(4000, 's'), 1, 4, kCampaign,
+          {at}};
+}
+
+TEST_F(StoreTest, FlakesAddUpByWhatTheyAre) {
+  ASSERT_TRUE(commit(*writer_, {flake("a", 10), flake("a", 20), flake("b", 15)}));
+
+  const auto all = reader_->flakes("", {});
+  ASSERT_TRUE(all) << all.error().text();
+  ASSERT_EQ(all->size(), 2U);
+  EXPECT_EQ(all->front().repository, "a");
+  EXPECT_EQ(all->front().hits, 2U);
+  EXPECT_EQ(all->front().runs, 8U);
+  EXPECT_EQ(all->front().times, 2U);
+  EXPECT_EQ(all->front().first.us, 10);
+  EXPECT_EQ(all->front().last.us, 20);
+
+  EXPECT_EQ(reader_->flakes("b", {})->size(), 1U);
+  EXPECT_EQ(reader_->flakes("", {.limit = 200, .token = "20"})->front().repository, "b");
+  EXPECT_FALSE(reader_->flakes("", {.limit = 200, .token = "x"}));
+}
+
+}  // namespace
+}  // namespace cupel::coordinator::sql
