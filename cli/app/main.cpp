@@ -30,6 +30,8 @@ int dispatch(const Request& request, Console& console) {
     case Verb::logs: return run_logs(request, console);
     case Verb::report: return run_report(request, console);
     case Verb::patches: return run_patches(request, console);
+    case Verb::reproduce: return run_reproduce(request, console);
+    case Verb::retry: return run_retry(request, console);
     case Verb::cancel: return run_cancel(request, console);
     case Verb::doctor: return run_doctor(request, console);
     case Verb::key_generate:

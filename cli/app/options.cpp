@@ -133,6 +133,14 @@ class Builder {
     CLI::App* watch = verb(app_, "watch", "Attach to a running campaign", Verb::watch);
     campaign_argument(watch);
     report_options(watch);
+    CLI::App* retry =
+        verb(app_, "retry", "Ask again for units that ended in certain ways", Verb::retry);
+    campaign_argument(retry);
+    retry->add_option("--only", r_.verdicts, "Verdicts, separated by commas")
+        ->delimiter(',')
+        ->required();
+    retry->add_flag("--detach", r_.detach, "Print the id and return");
+    report_options(retry);
     CLI::App* cancel = verb(app_, "cancel", "Cancel a campaign", Verb::cancel);
     campaign_argument(cancel);
   }
@@ -169,6 +177,13 @@ class Builder {
     campaign_argument(patches);
     patches->add_option("-o,--output", r_.output, "Folder; default patches");
     local_options(patches, false);
+    CLI::App* reproduce =
+        verb(app_, "reproduce", "Commands that repeat a unit's runs by hand", Verb::reproduce);
+    campaign_argument(reproduce);
+    reproduce->add_option("unit", r_.subject, "Unit, repository or module")->required();
+    reproduce->add_option("--side", r_.side, "before or after")
+        ->check(CLI::IsMember({"before", "after"}));
+    local_options(reproduce, false);
   }
 
   void operating() {

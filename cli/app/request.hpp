@@ -24,6 +24,8 @@ enum class Verb : unsigned char {
   logs,
   report,
   patches,
+  reproduce,
+  retry,
   cancel,
   doctor,
   key_generate,
@@ -87,6 +89,7 @@ struct Request {
   std::string repo_glob;
   std::string check = "test";
   std::string stream = "stdout";
+  std::string side = "after";  ///< reproduce
   bool follow = false;
   std::string directory = ".";  ///< init
   std::string key_file;

@@ -7,6 +7,7 @@
 #include "cli/core/progress.hpp"
 #include "cli/core/reports.hpp"
 #include "cli/core/results_view.hpp"
+#include "cli/core/retry.hpp"
 #include "common/fs/files.hpp"
 
 #include <nlohmann/json.hpp>
@@ -119,9 +120,10 @@ Result<WatchEnd> watch_campaign(httpclient::Client& client, const std::string& c
 }
 
 int conclude(httpclient::Client& client, const std::string& campaign, const Request& request,
-             Console& console) {
-  const auto data = fetch_report_data(client, campaign);
+             Console& console, const ReportData* earlier) {
+  auto data = fetch_report_data(client, campaign);
   if (!data) return fail(console, data.error());
+  if (earlier != nullptr) *data = merged(*earlier, std::move(*data));
   console.clear();
   const auto paths = write_report_files(*data, request, campaign);
   const GateAnswer gate = judge_gate(*data);

@@ -4,6 +4,7 @@
 #include "cli/app/console.hpp"
 #include "cli/app/interrupts.hpp"
 #include "cli/app/request.hpp"
+#include "cli/core/report_data.hpp"
 #include "common/httpclient/client.hpp"
 
 #include <functional>
@@ -21,8 +22,10 @@ enum class WatchEnd : unsigned char { finished, interrupted, terminated, timed_o
                                               Interrupts& interrupts,
                                               const std::function<Result<void>()>& look_after = {});
 
-/// The table of verdicts, the sums, the report files; returns the exit code by the gate.
+/// The table of verdicts, the sums, the report files; returns the exit code by the gate. `earlier`:
+/// results that the campaign's are merged into.
 [[nodiscard]] int conclude(httpclient::Client& client, const std::string& campaign,
-                           const Request& request, Console& console);
+                           const Request& request, Console& console,
+                           const ReportData* earlier = nullptr);
 
 }  // namespace cupel::cli

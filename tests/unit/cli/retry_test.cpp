@@ -1,0 +1,54 @@
+#include "cli/core/retry.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cupel::cli {
+namespace {
+
+json unit(const std::string& url, const std::string& dir, const std::string& verdict,
+          const std::string& commit = "c0ffee") {
+  return {{"repository", url + "@main"},
+          {"source", {{"type", "git"}, {"url", url}, {"ref", "main"}}},
+          {"dir", dir},
+          {"commit", commit},
+          {"verdict", verdict}};
+}
+
+ReportData earlier() {
+  ReportData data;
+  data.campaign = {{"id", "c-1"}};
+  data.document = {{"name", "n"}, {"change", {{"go", {{"version", "1.26"}}}}}};
+  data.results = {unit("https://h/a", ".", "flaky"), unit("https://h/a", "sub", "inconclusive"),
+                  unit("https://h/a", "fine", "compatible"), unit("https://h/b", ".", "compatible"),
+                  unit("https://h/c", "", "inconclusive", "")};
+  return data;
+}
+
+TEST(RetryDocument, AsksForTheUnitsAloneAtTheCommitThatWasTested) {
+  const auto document = retry_document(earlier(), {"flaky", "inconclusive"});
+
+  ASSERT_TRUE(document) << document.error().text();
+  EXPECT_EQ((*document)["repositories"],
+            json::array({{{"git", "https://h/a"}, {"ref", "c0ffee"}, {"subdirs", {".", "sub"}}},
+                         {{"git", "https://h/c"}, {"ref", "main"}}}));
+  EXPECT_EQ((*document)["change"]["go"]["version"], "1.26");
+}
+
+TEST(RetryDocument, NothingToDoIsSaid) {
+  EXPECT_EQ(retry_document(earlier(), {"regressed"}).error().code, Errc::no_repositories);
+}
+
+TEST(Merged, TheLaterAnswerOfAUnitCounts) {
+  ReportData later;
+  later.campaign = {{"id", "c-2"}};
+  later.results = {unit("https://h/a", ".", "compatible"), unit("https://h/a", "sub", "regressed"),
+                   unit("https://h/c", "x", "compatible", "abc")};
+
+  const ReportData all = merged(earlier(), later);
+
+  EXPECT_EQ(sum_line(all.results), "5 units = 4 compatible + 1 regressed");
+  EXPECT_EQ(all.campaign["merged_with"], "c-1");
+}
+
+}  // namespace
+}  // namespace cupel::cli
