@@ -94,9 +94,15 @@ TaskResult executed(Outcome outcome, std::optional<ScanFacts> facts) {
   return result;
 }
 
+Upgrade upgrade_of_vulnerable() {
+  Upgrade upgrade;
+  upgrade.select = Select::vulnerable;
+  return upgrade;
+}
+
 TEST(ScanSides, AnUpgradeOfWhatIsVulnerableGetsWhatTheScanFound) {
   planner::Question question;
-  question.change = Upgrade{.select = Select::vulnerable};
+  question.change = upgrade_of_vulnerable();
   planner::Progress progress;
   UnitInfo unit;
   planner::record(progress, {planner::Stage::modules}, executed(Outcome::passing, {}));
@@ -113,7 +119,7 @@ TEST(ScanSides, AnUpgradeOfWhatIsVulnerableGetsWhatTheScanFound) {
 
 TEST(ScanSides, WithoutAConclusiveScanNothingIsUpgraded) {
   planner::Question question;
-  question.change = Upgrade{.select = Select::vulnerable};
+  question.change = upgrade_of_vulnerable();
   planner::Progress progress;
   UnitInfo unit;
   planner::record(progress, {planner::Stage::modules}, executed(Outcome::passing, {}));

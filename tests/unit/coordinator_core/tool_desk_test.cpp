@@ -52,7 +52,9 @@ TEST(ToolDesk, TwoBuildersThatDisagreeMakeNone) {
 TEST(ToolDesk, ARoundWaitsForItsLastBuilder) {
   ToolDesk desk;
   ToolEntry& entry = desk.entry(kImage, kPin);
-  entry.builds = {ended(built("a")), ToolBuild{.task = 7}};
+  ToolBuild running;
+  running.task = 7;
+  entry.builds = {ended(built("a")), running};
   EXPECT_FALSE(ToolDesk::conclude(entry, kNow));
   EXPECT_TRUE(entry.under_way());
   ToolEntry* found = nullptr;
