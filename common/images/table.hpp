@@ -33,7 +33,7 @@ struct ImageEntry {
   RegistryImage registry;
   ToolchainModule toolchain;
   /// The newest scanner that this toolchain can build; an empty version: none.
-  ToolPin scanner;
+  ToolPin scanner = {};
 };
 
 /// Ascending by minor, without doubles.

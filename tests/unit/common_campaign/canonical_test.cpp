@@ -71,7 +71,7 @@ TEST(CanonicalJson, ItsBytesAreStable) {
       R"("sandbox":{"build_cache":"seeded","c_compiler":true,"image":"auto","limits":{"cpus":2.0,"memory":"2GiB","output":"4MiB","pids":512,"tmp":"1GiB"},)"
       R"("private":{"gonosumdb":"","goprivate":""},"timeouts":{"acquire":"10m","check":"0"}},)"
       R"("strategy":{"deadline":"24h","max_parallel":0,"retries":{"infra_error":3,"timeout":1}},)"
-      R"("validate":{"build":{"enabled":true},"checks":[],"packages":["./..."],"tags":[],)"
+      R"("validate":{"build":{"enabled":true},"checks":[],"packages":["./..."],"scan":{"enabled":false},"tags":[],)"
       R"("test":{"count":1,"enabled":true,"race":false,"run":"","short":false,"shuffle":"","skip":"","timeout":"10m"},"vet":{"enabled":true}}})");
 }
 
