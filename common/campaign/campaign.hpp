@@ -70,7 +70,7 @@ struct Confirm {
 };
 
 enum class Baseline : std::uint8_t {
-  automatic,  ///< A stored conclusive before side is used where every condition is equal.
+  automatic,  ///< As `always`, until stored results can be used where every condition is equal.
   always,     ///< The before side is run for every unit.
   off,        ///< Only the after side is run; its outcome is the verdict.
 };

@@ -141,12 +141,12 @@ std::vector<Key> change_grammar() {
                      "Repeats of the after side that must show it; no run of the before "
                      "side may.",
                      "3", 0, 10)}),
-      section("baseline", "The before side.",
-              {choice("mode",
-                      "auto: a stored result is used where every condition is equal; always: it is "
-                      "run; off: only the after side is run.",
-                      "auto", {"auto", "always", "off"}),
-               later("repeat", "Use confirm.runs.", "1")}),
+      section(
+          "baseline", "The before side.",
+          {choice("mode",
+                  "auto: this version runs it, as always does; off: only the after side is run.",
+                  "auto", {"auto", "always", "off"}),
+           later("repeat", "Use confirm.runs.", "1")}),
       count("aa",
             "Repositories whose unchanged side is run once more, to know how much the tests "
             "flicker.",

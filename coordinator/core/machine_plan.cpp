@@ -191,6 +191,16 @@ void Machine::State::write_comparison(const Unit& unit, const planner::Judgement
   const auto found = planner::conclusion_of(campaign.question, known, *unit.progress);
   nlohmann::json body = compare::record_of(book, judgement.verdict, found ? &*found : nullptr);
   body["sample"] = unit.progress->sample;
+  if (const auto culprit = planner::culprit_of(campaign.question, known, *unit.progress)) {
+    nlohmann::json modules = nlohmann::json::array();
+    for (const ModuleTarget& target : culprit->modules) {
+      modules.push_back({{"module", target.module}, {"version", target.version}});
+    }
+    body["culprit"] = {{"modules", std::move(modules)},
+                       {"of", culprit->of},
+                       {"probes", culprit->probes},
+                       {"minimal", culprit->minimal}};
+  }
   // Repeats of units that differ are no fair sample.
   if (!unit.progress->sample) body.erase("aa");
   write(UnitCompared{unit.id, campaign.id,

@@ -197,7 +197,7 @@ void Machine::State::recover_task(const TaskRow& row,
     if (row.state != TaskState::blocked) {
       for (const planner::Step need :
            planner::needs(step, campaign_of(repository).question, record.vendored)) {
-        put_place(record, need.stage, repository.holder);
+        put_place(record, need, repository.holder);
       }
     }
   }

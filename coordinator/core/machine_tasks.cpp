@@ -149,7 +149,7 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
   finish_task(handle, token, std::move(result), dead);
   units[unit].task = kNoHandle;
   drop_task(handle);
-  put_place(units[unit], step.stage, worker);
+  put_place(units[unit], step, worker);
   if (const auto* judgement = std::get_if<planner::Judgement>(&plan)) {
     finish_unit(unit, *judgement, &info, id, seconds);
     return;
@@ -321,19 +321,23 @@ bool Machine::State::must_wait(const Task& task) const {
   return missing(task).has_value() || waits_for_tool(task);
 }
 
-Handle Machine::State::place_of(const Unit& unit, planner::Stage stage) {
-  switch (stage) {
+Handle Machine::State::place_of(const Unit& unit, planner::Step step) {
+  const bool same = unit.after_variant == step.variant;
+  switch (step.stage) {
     case planner::Stage::modules: return unit.modules_at;
-    case planner::Stage::mutate: return unit.changed_at;
-    case planner::Stage::modules_after: return unit.modules_after_at;
+    case planner::Stage::mutate: return same ? unit.changed_at : kNoHandle;
+    case planner::Stage::modules_after: return same ? unit.modules_after_at : kNoHandle;
     default: return kNoHandle;
   }
 }
 
-void Machine::State::put_place(Unit& unit, planner::Stage stage, Handle worker) {
-  if (stage == planner::Stage::modules) unit.modules_at = worker;
-  if (stage == planner::Stage::mutate) unit.changed_at = worker;
-  if (stage == planner::Stage::modules_after) unit.modules_after_at = worker;
+void Machine::State::put_place(Unit& unit, planner::Step step, Handle worker) {
+  if (step.stage == planner::Stage::modules) unit.modules_at = worker;
+  if (step.stage == planner::Stage::modules_after) unit.modules_after_at = worker;
+  if (step.stage != planner::Stage::mutate) return;
+  unit.changed_at = worker;
+  unit.modules_after_at = kNoHandle;  // the old one's, whichever it was
+  unit.after_variant = step.variant;
 }
 
 void Machine::State::park(Handle unit, Handle task) {
@@ -346,7 +350,7 @@ std::optional<planner::Step> Machine::State::missing(const Task& task) const {
   for (const planner::Step need :
        planner::needs(planner::Step::unpacked(task.step),
                       campaigns.at(repository.campaign).question, unit.vendored)) {
-    if (place_of(unit, need.stage) != repository.holder) return need;
+    if (place_of(unit, need) != repository.holder) return need;
   }
   return std::nullopt;
 }

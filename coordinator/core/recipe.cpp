@@ -106,7 +106,112 @@ void record_change(Progress& progress, const TaskResult& result) {
   }
 }
 
+/// The problem of a regression: what its first comparison confirmed.
+struct Target {
+  std::vector<compare::Tally> tallies;
+  compare::Problems before;  ///< Of the first run.
+};
+
+bool shows(const compare::Book& book, const Target& target, const compare::Run& run) {
+  const compare::Problems problems = compare::problems_of(book, run);
+  const auto count = [](const compare::Problems& of, const std::string& name) {
+    const auto found = of.find(name);
+    return found == of.end() ? 0U : found->second.count;
+  };
+  return std::ranges::any_of(target.tallies, [&](const compare::Tally& tally) {
+    if (!tally.package) {
+      return count(problems, tally.identity) > count(target.before, tally.identity);
+    }
+    const std::string& package = book.marks[tally.mark].package;
+    return std::ranges::any_of(problems, [&](const auto& entry) {
+      return book.marks[entry.second.mark].package == package;
+    });
+  });
+}
+
+/// The state of the search, when there is one to make.
+std::optional<compare::Search> search_of(const Question& question, const Progress& progress,
+                                         const compare::Conclusion& found) {
+  const compare::Book& book = progress.book;
+  if (!std::holds_alternative<Upgrade>(question.change) || !book.change) return std::nullopt;
+  if (found.verdict != Verdict::regressed || book.change->resolved.size() < 2) return std::nullopt;
+  Target target;
+  for (const compare::Tally& tally : found.tallies) {
+    if (tally.what == compare::Tally::What::introduced && tally.fate == compare::Fate::confirmed)
+      target.tallies.push_back(tally);
+  }
+  target.before = compare::problems_of(book, book.before.front());
+  // Probe by probe: each one's parts follow from those before it.
+  std::vector<compare::Probe> known;
+  const std::size_t parts = book.change->resolved.size();
+  for (const ProbeRun& probe : progress.probes) {
+    const compare::Search so_far = compare::search_culprit(parts, known, kProbesMax);
+    if (!so_far.next) break;
+    compare::ProbeOutcome outcome = compare::ProbeOutcome::unresolved;
+    if (probe.unchanged) outcome = compare::ProbeOutcome::clean;
+    if (probe.run && compare::is_conclusive(*probe.run)) {
+      outcome = shows(book, target, *probe.run) ? compare::ProbeOutcome::shows
+                                                : compare::ProbeOutcome::clean;
+    }
+    known.push_back({*so_far.next, outcome});
+  }
+  return compare::search_culprit(parts, known, kProbesMax);
+}
+
+std::vector<ModuleTarget> targets_of(const compare::ChangeNote& change,
+                                     const compare::Parts& parts) {
+  std::vector<ModuleTarget> targets;
+  for (const std::uint16_t part : parts) targets.push_back(change.resolved.at(part));
+  return targets;
+}
+
+/// The modules of the probe under way.
+std::vector<ModuleTarget> probe_targets(const Question& question, const UnitInfo& unit,
+                                        const Progress& progress) {
+  const auto found = conclusion_of(question, unit, progress);
+  const auto search = found ? search_of(question, progress, *found) : std::nullopt;
+  if (!search || !search->next) return {};
+  return targets_of(*progress.book.change, *search->next);
+}
+
+void record_probe(Progress& progress, Step step, const TaskResult& result) {
+  ProbeRun ended;
+  if (step.stage == Stage::execute_after) {
+    ended.run = compare::run_of(progress.book, result);
+  } else if (result.outcome != Outcome::passing) {
+    ended.unresolved = true;
+  } else if (step.stage == Stage::modules_after) {
+    progress.probe_modules = true;
+    return;
+  } else {
+    const compare::ChangeNote note = compare::note_of(*result.change, result.task);
+    const bool same = note.patch == Digest{} && note.patch_bytes == 0;
+    if (!same) {
+      progress.probe_changed = true;
+      return;
+    }
+    ended.unchanged = true;
+  }
+  progress.probes.push_back(std::move(ended));
+  progress.probe_changed = false;
+  progress.probe_modules = false;
+}
+
+json probe_json(const ProbeRun& probe) {
+  if (probe.run) return compare::to_json(*probe.run);
+  return probe.unchanged ? "unchanged" : "unresolved";
+}
+
 }  // namespace
+
+std::optional<Culprit> culprit_of(const Question& question, const UnitInfo& unit,
+                                  const Progress& progress) {
+  const auto found = conclusion_of(question, unit, progress);
+  const auto search = found ? search_of(question, progress, *found) : std::nullopt;
+  if (!search || search->next) return std::nullopt;
+  return Culprit{targets_of(*progress.book.change, search->culprit),
+                 progress.book.change->resolved.size(), progress.probes.size(), search->minimal};
+}
 
 bool Question::mutates() const {
   if (const auto* go = std::get_if<GoVersionChange>(&change)) return go->raise_directive;
@@ -119,6 +224,10 @@ std::string Question::image_after() const {
 }
 
 void record(Progress& progress, Step step, const TaskResult& result) {
+  if (step.variant > 0) {
+    record_probe(progress, step, result);
+    return;
+  }
   switch (step.stage) {
     case Stage::execute_before:
       compare::note_scan(progress.book, Side::before, result);
@@ -178,7 +287,23 @@ UnitPlan plan_next(const Question& question, const UnitInfo& unit, const std::st
     return *found.repeat == Side::after ? task({Stage::execute_after, repeat_of(book.after)})
                                         : task({Stage::execute_before, repeat_of(book.before)});
   }
-  return Judgement{found.verdict, found.reason, found.fault, found.message, found.decider};
+  Judgement judgement{found.verdict, found.reason, found.fault, found.message, found.decider};
+  const auto search = search_of(question, progress, found);
+  if (!search) return judgement;
+  if (search->next) {
+    const auto variant = static_cast<std::uint16_t>(progress.probes.size() + 1);
+    if (!progress.probe_changed) return task({Stage::mutate, 0, variant});
+    if (!unit.vendored && !progress.probe_modules) return task({Stage::modules_after, 0, variant});
+    return task({Stage::execute_after, 0, variant});
+  }
+  const std::vector<ModuleTarget> culprit = targets_of(*book.change, search->culprit);
+  if (culprit.size() == book.change->resolved.size()) return judgement;
+  judgement.message += " (by ";
+  for (std::size_t i = 0; i < culprit.size() && i < 3; ++i) {
+    judgement.message += (i == 0 ? "" : ", ") + culprit[i].module + "@" + culprit[i].version;
+  }
+  judgement.message += culprit.size() > 3 ? ", ...)" : ")";
+  return judgement;
 }
 
 Work work_of(Step step, const Question& question, const UnitInfo& unit, const std::string& commit,
@@ -198,6 +323,12 @@ Work work_of(Step step, const Question& question, const UnitInfo& unit, const st
       }
       if (progress != nullptr && progress->book.change) {
         work.resolved = progress->book.change->resolved;
+      }
+      if (step.variant > 0 && progress != nullptr) {
+        Upgrade part;
+        part.modules = probe_targets(question, unit, *progress);
+        work.resolved = part.modules;
+        work.change = std::move(part);
       }
       return work;
     }
@@ -245,6 +376,9 @@ std::string progress_text(const Progress& progress) {
   if (progress.modules_done) out["modules"] = true;
   if (progress.modules_after_done) out["modules_after"] = true;
   if (progress.sample) out["sample"] = true;
+  if (progress.probe_changed) out["probe_changed"] = true;
+  if (progress.probe_modules) out["probe_modules"] = true;
+  for (const ProbeRun& probe : progress.probes) out["probes"].push_back(probe_json(probe));
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -265,6 +399,17 @@ Progress progress_from_text(const std::string& text) {
   progress.modules_done = flag("modules");
   progress.modules_after_done = flag("modules_after");
   progress.sample = flag("sample");
+  progress.probe_changed = flag("probe_changed");
+  progress.probe_modules = flag("probe_modules");
+  const auto probes = in.find("probes");
+  if (probes == in.end() || !probes->is_array()) return progress;
+  for (const json& one : *probes) {
+    ProbeRun probe;
+    probe.unchanged = one == "unchanged";
+    probe.unresolved = one == "unresolved";
+    if (one.is_object()) probe.run = compare::run_from_json(one, progress.book.marks.size());
+    progress.probes.push_back(std::move(probe));
+  }
   return progress;
 }
 

@@ -14,6 +14,7 @@
 
 #include "common/campaign/campaign.hpp"
 #include "coordinator/core/compare/conclude.hpp"
+#include "coordinator/core/compare/culprit.hpp"
 #include "coordinator/core/planner.hpp"
 
 #include <array>
@@ -38,6 +39,13 @@ struct Question {
   [[nodiscard]] std::string image_after() const;
 };
 
+/// A part of the change, run to find which of its modules did it.
+struct ProbeRun {
+  bool unresolved = false;          ///< It could not be applied.
+  bool unchanged = false;           ///< It left the tree as it is.
+  std::optional<compare::Run> run;  ///< Otherwise.
+};
+
 /// What is known of an open unit of a campaign that compares.
 struct Progress {
   compare::Book book;
@@ -46,7 +54,24 @@ struct Progress {
   bool modules_after_done = false;
   bool sample = false;               ///< Its unchanged side is run once more (A/A).
   std::optional<Judgement> stopped;  ///< A stage ended the unit.
+  std::vector<ProbeRun> probes;      ///< Those that are over; the next one is variant size() + 1.
+  bool probe_changed = false;        ///< Of the probe under way.
+  bool probe_modules = false;
 };
+
+/// Probes for one unit at most.
+inline constexpr std::size_t kProbesMax = 16;
+
+/// The smallest part of a regressed upgrade of several modules that shows the regression.
+struct Culprit {
+  std::vector<ModuleTarget> modules;
+  std::size_t of = 0;      ///< Modules of the change.
+  std::size_t probes = 0;  ///< That it took.
+  bool minimal = false;
+};
+/// Nothing while a search is not called for, or not over.
+[[nodiscard]] std::optional<Culprit> culprit_of(const Question& question, const UnitInfo& unit,
+                                                const Progress& progress);
 
 /// Text for the store, and back. Text that can't be read is a fresh progress: the unit starts over.
 [[nodiscard]] std::string progress_text(const Progress& progress);

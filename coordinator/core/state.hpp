@@ -77,6 +77,7 @@ struct Unit {
   Handle parked = kNoHandle;
   Handle modules_at = kNoHandle;        ///< Worker with its module cache.
   Handle changed_at = kNoHandle;        ///< Worker with its after side's snapshot.
+  std::uint16_t after_variant = 0;      ///< Of the two: whose after side (Mutate::variant).
   Handle modules_after_at = kNoHandle;  ///< Worker with the after side's module cache.
   std::uint64_t dir_hash = 0;           ///< Finds it again among the units of a second acquisition.
   bool vendored = false;
@@ -217,8 +218,8 @@ struct Machine::State {
   /// The first thing that a task needs and that isn't where its repository is.
   [[nodiscard]] std::optional<planner::Step> missing(const Task& task) const;
   /// Where what a stage makes is; kNoHandle for the stages that make nothing.
-  [[nodiscard]] static Handle place_of(const Unit& unit, planner::Stage stage);
-  static void put_place(Unit& unit, planner::Stage stage, Handle worker);
+  [[nodiscard]] static Handle place_of(const Unit& unit, planner::Step step);
+  static void put_place(Unit& unit, planner::Step step, Handle worker);
   void park(Handle unit, Handle task);
   void drop_task(Handle task);
   [[nodiscard]] Duration backoff(const Task& task, std::uint32_t attempt) const;

@@ -159,7 +159,7 @@ class Simulation {
     std::map<Token, TaskResult> outbox;  ///< On its disk.
     std::set<RepositoryId> workspaces;
     std::set<UnitId> caches;
-    std::set<UnitId> changed;  ///< After sides.
+    std::map<UnitId, std::pair<std::uint16_t, bool>> changed;  ///< After sides: variant, breaks.
     std::set<UnitId> after_caches;
   };
   struct Fault {

@@ -1,6 +1,8 @@
 // A worker's process in the simulation: agent, attempts, outbox, workspaces.
 #include "tests/sim/simulation.hpp"
 
+#include <algorithm>
+
 namespace cupel::sim {
 
 using namespace std::chrono_literals;
@@ -259,19 +261,30 @@ void Simulation::work_on_change(WorkerNode& node, const Lease& lease, TaskResult
       result.ending = Ending::lost_workspace;
       return;
     }
-    node.changed.insert(spec.unit);
+    const auto& modules = mutate->resolved;
+    const bool breaks =
+        mutate->variant == 0 ||
+        std::ranges::find(modules, "example.com/lib1", &ModuleTarget::module) != modules.end();
+    node.changed[spec.unit] = {mutate->variant, breaks};
     node.after_caches.erase(spec.unit);
     result.change = ChangeFacts{};
     result.change->tree = "after " + mutate->commit + mutate->unit.dir;
-    result.change->resolved = {{"example.com/lib", "v1.1.0"}};
+    result.change->resolved = {{"example.com/lib0", "v1.1.0"},
+                               {"example.com/lib1", "v1.1.0"},
+                               {"example.com/lib2", "v1.1.0"}};
+    if (mutate->variant > 0) result.change->resolved = mutate->resolved;
     result.change->patch_bytes = 1;
     return;
   }
-  if (!node.changed.contains(spec.unit)) {
+  const auto after = node.changed.find(spec.unit);
+  const auto* modules = std::get_if<AcquireModules>(&spec.work);
+  const std::uint16_t variant =
+      modules != nullptr ? modules->variant : std::get<Execute>(spec.work).variant;
+  if (after == node.changed.end() || after->second.first != variant) {
     result.ending = Ending::lost_workspace;
     return;
   }
-  if (std::holds_alternative<AcquireModules>(spec.work)) {
+  if (modules != nullptr) {
     node.after_caches.insert(spec.unit);
     result.modules = ModuleFacts{};
     return;
@@ -288,6 +301,7 @@ void Simulation::work_on_change(WorkerNode& node, const Lease& lease, TaskResult
   }
   result.outcome =
       truth_of_run(execute.commit.substr(10), execute.unit, Side::after, execute.repeat);
+  if (!after->second.second) result.outcome = cupel::Outcome::passing;
   add_finding(result);
 }
 

@@ -228,7 +228,9 @@ class Judge {
         const Mark& mark = book_.marks[tally.mark];
         std::string where = mark.test.empty() ? mark.package : mark.package + " " + mark.test;
         if (where.empty()) where = mark.file;
-        const std::string text = mark.message.substr(0, mark.message.find('\n'));
+        const std::size_t begin =
+            std::min(mark.message.find_first_not_of(" \t\r\n"), mark.message.size());
+        const std::string text = mark.message.substr(begin, mark.message.find('\n', begin) - begin);
         return std::string(name(mark.kind)) + " " + where + (text.empty() ? "" : ": " + text);
       }
     }

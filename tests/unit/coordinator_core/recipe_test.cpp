@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace cupel::coordinator::planner {
 namespace {
 
@@ -221,6 +223,74 @@ TEST(UpgradeRecipe, WithoutABaselineTheAfterSideIsTheVerdict) {
 
   EXPECT_EQ(walk.judgement().verdict, Verdict::failing);
   EXPECT_EQ(walk.judgement().fault, Fault::change);
+}
+
+TEST(CulpritSearch, ARegressionOfSeveralModulesIsTakenApart) {
+  constexpr std::size_t kModules = 8;
+  const std::string culprit = "example.com/m5";
+  Walk walk(upgrade());
+  walk.answer(result(Outcome::passing));
+  walk.answer(result(Outcome::passing));
+  TaskResult change = changed();
+  change.change->resolved.clear();
+  for (std::size_t i = 0; i < kModules; ++i) {
+    change.change->resolved.push_back({"example.com/m" + std::to_string(i), "v1.1.0"});
+  }
+  walk.answer(change);
+  walk.answer(result(Outcome::passing));
+  for (int run = 0; run < 2; ++run) walk.answer(result(Outcome::failing));
+  walk.answer(result(Outcome::passing));  // the before side's repeat
+
+  std::size_t probes = 0;
+  std::vector<ModuleTarget> asked;
+  while (std::holds_alternative<NextTask>(walk.plan())) {
+    const Step step = walk.step();
+    ASSERT_EQ(step.variant, probes + 1);
+    if (step.stage == Stage::mutate) {
+      const auto mutate = std::get<Mutate>(walk.work());
+      asked = std::get<Upgrade>(mutate.change).modules;
+      EXPECT_EQ(mutate.resolved, asked);
+      walk.answer(changed());
+    } else if (step.stage == Stage::modules_after) {
+      walk.answer(result(Outcome::passing));
+    } else {
+      ++probes;
+      const bool breaks = std::ranges::find(asked, culprit, &ModuleTarget::module) != asked.end();
+      walk.answer(result(breaks ? Outcome::failing : Outcome::passing));
+      // A restart in between changes nothing.
+      walk.progress() = progress_from_text(progress_text(walk.progress()));
+    }
+    ASSERT_LE(probes, kProbesMax);
+  }
+
+  EXPECT_EQ(walk.judgement().verdict, Verdict::regressed);
+  EXPECT_TRUE(walk.judgement().message.ends_with("(by example.com/m5@v1.1.0)"))
+      << walk.judgement().message;
+  const auto found = culprit_of(upgrade(), unit(), walk.progress());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->modules, (std::vector<ModuleTarget>{{culprit, "v1.1.0"}}));
+  EXPECT_EQ(found->probes, probes);
+  EXPECT_TRUE(found->minimal);
+  RecordProperty("probes", static_cast<int>(probes));
+}
+
+TEST(CulpritSearch, PartsThatCantBeAppliedLeaveTheWholeAsTheAnswer) {
+  Walk walk(upgrade());
+  walk.answer(result(Outcome::passing));
+  walk.answer(result(Outcome::passing));
+  TaskResult change = changed();
+  change.change->resolved = {{"a.b/c", "v1.0.0"}, {"a.b/d", "v1.0.0"}};
+  walk.answer(change);
+  walk.answer(result(Outcome::passing));
+  for (int run = 0; run < 2; ++run) walk.answer(result(Outcome::failing));
+  walk.answer(result(Outcome::passing));
+  for (int probe = 0; probe < 2; ++probe) {
+    ASSERT_EQ(walk.step().stage, Stage::mutate);
+    walk.answer(result(Outcome::refused, Reason::upgrade_not_applicable));
+  }
+
+  EXPECT_EQ(walk.judgement().verdict, Verdict::regressed);
+  EXPECT_EQ(culprit_of(upgrade(), unit(), walk.progress())->modules.size(), 2U);
 }
 
 TEST(GoRecipe, AnotherImageRunsTheSameSnapshotWhenTheGoLineIsKept) {
