@@ -181,7 +181,7 @@ TEST_F(HostileCoordinatorTest, TasksOutsideTheProfilesAreRefused) {
 TEST_F(HostileCoordinatorTest, ImagesOutsideTheTableAndAbsurdNumbersRunNothing) {
   start_ready();
   for (const std::string& image : {std::string("1.99"), "sha256:" + std::string(64, '0'),
-                                   "docker.io/evil@sha256:" + std::string(64, 'f')}) {
+                                   "registry.example.com/evil@sha256:" + std::string(64, 'f')}) {
     TaskSpec spec = execute();
     spec.kind = TaskKind::acquire;
     AcquireModules work;
