@@ -77,6 +77,18 @@ void Machine::State::on(SubmitCampaign& event) {
       }
       return;
     }
+    // Two requests with one key may both have passed the store's look-up before the first of them
+    // was written; a campaign that was judged at once is over by the time of the second.
+    for (const FinishedKey& known : finished_keys) {
+      if (known.owner != owner || known.key != event.idempotency_key) continue;
+      if (known.digest != digest) {
+        return reply(event.request,
+                     failure(Errc::conflict, "this idempotency key belongs to campaign " +
+                                                 known.id.text() + " with another document"));
+      }
+      after_commit(Reply{event.request, Reply::Done{known.id, true}});
+      return;
+    }
   }
 
   CampaignEntry entry;
@@ -317,6 +329,11 @@ void Machine::State::check_finished(Handle handle) {
     repositories.remove(repository);
   }
   scheduler.remove_campaign(handle);
+  if (!campaign.idempotency_key.empty()) {
+    finished_keys.push_back(
+        {campaign.owner, campaign.idempotency_key, campaign.digest, campaign.id});
+    if (finished_keys.size() > kFinishedKeysMax) finished_keys.pop_front();
+  }
   campaign_by_id.erase(campaign.id);
   campaigns.erase(found);
 }

@@ -84,6 +84,16 @@ struct Unit {
   std::unique_ptr<planner::Progress> progress;  ///< Of a campaign that compares, or of a sample.
 };
 
+/// The key of a campaign that is over, for requests that were on their way when it ended. Those
+/// that come later find it in the store.
+struct FinishedKey {
+  std::string owner;
+  std::string key;
+  std::string digest;
+  CampaignId id;
+};
+inline constexpr std::size_t kFinishedKeysMax = 1024;
+
 struct CampaignEntry {
   CampaignId id;
   std::string owner;
@@ -124,6 +134,7 @@ struct Machine::State {
   Pool<Unit> units;
   Pool<Repository> repositories;
   std::map<Handle, CampaignEntry> campaigns;
+  std::deque<FinishedKey> finished_keys;
   std::map<CampaignId, Handle> campaign_by_id;
   Handle next_campaign = 0;
   Scheduler scheduler;

@@ -68,6 +68,27 @@ TEST_F(MachineTest, AnswersARepeatedSubmissionWithTheSameCampaign) {
   EXPECT_EQ(written<CampaignCreated>().size(), 1U);
 }
 
+TEST_F(MachineTest, AKeyIsKnownThoughItsCampaignWasOverAtOnce) {
+  SubmitCampaign event;
+  event.request = 1;
+  event.campaign.repositories.emplace_back().source =
+      campaign::RefusedSource{"./bad", Reason::hostile_git_config, "no"};
+  event.document = "{1}";
+  event.owner = "ann";
+  event.idempotency_key = "once";
+  step(event);
+  const CampaignId first = replies_.back().answer->campaign;
+  ASSERT_EQ(written<CampaignChanged>().back().state, CampaignState::finished);
+
+  step(event);
+  EXPECT_EQ(replies_.back().answer->campaign, first);
+  EXPECT_TRUE(replies_.back().answer->repeated);
+  event.document = "{2}";
+  step(event);
+  EXPECT_EQ(replies_.back().answer.error().code, Errc::conflict);
+  EXPECT_EQ(written<CampaignCreated>().size(), 1U);
+}
+
 TEST_F(MachineTest, WritesALargeCampaignInStepsAndConfirmsTheWhole) {
   std::vector<campaign::RepositoryEntry> many;
   for (int i = 0; i < 1200; ++i) many.push_back(git(std::to_string(i)));
