@@ -96,7 +96,8 @@ TEST_F(HostileWorkerTest, LiesInAHelloGetNowhere) {
   EXPECT_EQ(welcome.worker_name, "hostile");
   peer_->tell(peer_->heartbeat({}, 0));  // takes no work away
 
-  for (const json& worker : get("/api/v1/workers")["workers"]) {
+  const json listed = get("/api/v1/workers");
+  for (const json& worker : listed.at("workers")) {
     const bool honest = worker["name"] == "honest";
     EXPECT_EQ(worker["labels"], honest ? json({{"trust", "high"}}) : json({{"zone", "dmz"}}));
     EXPECT_LE(worker["slots"], 256);
