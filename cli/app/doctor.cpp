@@ -4,6 +4,7 @@
 #include "cli/app/local_fleet.hpp"
 #include "cli/core/exit_codes.hpp"
 #include "cli/image/process.hpp"
+#include "common/config/config.hpp"
 #include "common/fs/files.hpp"
 #include "common/text/units.hpp"
 
@@ -69,17 +70,6 @@ class Sheet {
   int warnings_ = 0;
   std::vector<json> lines_;
 };
-
-std::map<std::string, std::string> environment() {
-  std::map<std::string, std::string> all;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string_view line = *variable;
-    const std::size_t equals = line.find('=');
-    if (equals != std::string_view::npos)
-      all.emplace(line.substr(0, equals), line.substr(equals + 1));
-  }
-  return all;
-}
 
 void check_client(Sheet& sheet, const Request& request) {
   const ClientSettings settings = client_settings(request.globals);
@@ -208,7 +198,7 @@ void check_go(Sheet& sheet, const std::map<std::string, std::string>& variables)
 }
 
 void check_worker(Sheet& sheet, const Request& request) {
-  const auto variables = environment();
+  const auto variables = config::process_environment();
   check_engine(sheet, request);
   check_private(sheet, state_home() / "local");
   check_key_files(sheet, state_home() / "local" / "keys");

@@ -1,5 +1,6 @@
 #include "cli/app/engine_check.hpp"
 
+#include "common/config/config.hpp"
 #include "common/docker/client.hpp"
 #include "common/images/builtin.hpp"
 #include "common/images/select.hpp"
@@ -8,25 +9,12 @@
 #include <boost/asio/io_context.hpp>
 
 #include <exception>
-#include <map>
 #include <optional>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 namespace cupel::cli {
 namespace {
-
-std::map<std::string, std::string> environment() {
-  std::map<std::string, std::string> all;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string_view line = *variable;
-    const std::size_t equals = line.find('=');
-    if (equals != std::string_view::npos)
-      all.emplace(line.substr(0, equals), line.substr(equals + 1));
-  }
-  return all;
-}
 
 boost::asio::awaitable<Result<EngineAnswer>> ask(docker::Client& client) {
   const auto version = co_await client.negotiate();
@@ -47,7 +35,7 @@ boost::asio::awaitable<Result<EngineAnswer>> ask(docker::Client& client) {
 
 Result<std::string> engine_socket(const std::string& named) {
   if (!named.empty()) return named;
-  return docker::find_socket(environment());
+  return docker::find_socket(config::process_environment());
 }
 
 Result<EngineAnswer> ask_engine(const std::string& socket) {

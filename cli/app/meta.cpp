@@ -3,6 +3,7 @@
 #include "cli/app/local_fleet.hpp"
 #include "cli/core/exit_codes.hpp"
 #include "common/campaign/schema.hpp"
+#include "common/config/config.hpp"
 #include "common/fs/files.hpp"
 
 #include <nlohmann/json.hpp>
@@ -107,12 +108,7 @@ int run_config(const Request& request, Console& console) {
 int run_image(const Request& request) {
   ImageRequest image = request.image;
   image.state_dir = state_home();
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string_view line = *variable;
-    const std::size_t equals = line.find('=');
-    if (equals != std::string_view::npos)
-      image.environment.emplace(line.substr(0, equals), line.substr(equals + 1));
-  }
+  image.environment = config::process_environment();
   return run_image_command(std::move(image), std::cout, std::cerr);
 }
 

@@ -133,6 +133,8 @@ struct Loaded {
 ///   NAME) PROGRAM config check | show [--origin] | example [options as above] PROGRAM --help |
 ///   --version
 [[nodiscard]] Loaded load(const Schema& schema, const Inputs& inputs);
+/// The variables of this process; the first of two with one name.
+[[nodiscard]] std::map<std::string, std::string> process_environment();
 /// With this process's arguments, environment and files.
 [[nodiscard]] Loaded load(const Schema& schema, int argc, const char* const* argv);
 /// Writes out and err to the standard streams.

@@ -46,15 +46,21 @@ std::vector<std::string> expand_path(const std::string& path) {
 
 }  // namespace
 
-Loaded load(const Schema& schema, int argc, const char* const* argv) {
-  Inputs inputs;
-  for (int i = 1; i < argc; ++i) inputs.arguments.emplace_back(argv[i]);
+std::map<std::string, std::string> process_environment() {
+  std::map<std::string, std::string> all;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view line = *variable;
     const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos) continue;
-    inputs.environment.emplace(line.substr(0, equals), line.substr(equals + 1));
+    if (equals != std::string_view::npos)
+      all.emplace(line.substr(0, equals), line.substr(equals + 1));
   }
+  return all;
+}
+
+Loaded load(const Schema& schema, int argc, const char* const* argv) {
+  Inputs inputs;
+  for (int i = 1; i < argc; ++i) inputs.arguments.emplace_back(argv[i]);
+  inputs.environment = process_environment();
   inputs.read_file = read_whole;
   inputs.expand = expand_path;
   return load(schema, inputs);
