@@ -7,43 +7,20 @@
 namespace cupel {
 namespace {
 
-constexpr names::List<3> kSelects = {"named", "smallest", "vulnerable"};
-constexpr names::List<8> kNotAffected = {
-    "none",          "already_at_version", "excluded",           "major_available",
-    "module_absent", "not_used",           "replaced_no_effect", "tool_only",
-};
-constexpr names::List<28> kGates = {
-    "module_path_changed",
-    "go_directive_changed",
-    "toolchain_changed",
-    "replace_changed",
-    "exclude_changed",
-    "retract_changed",
-    "tool_changed",
-    "godebug_changed",
-    "ignore_changed",
-    "target_not_set",
-    "version_decreased",
-    "increase_outside_closure",
-    "direct_dependency_added",
-    "direct_dependency_removed",
-    "direct_became_indirect",
-    "not_tidy",
-    "tidy_failed",
-    "target_not_in_build_list",
-    "outside_closure",
-    "gosum_unexplained",
-    "protected_file_changed",
-    "scope_exceeded",
-    "verify_failed",
-    "candidate_tree_mismatch",
-    "advisory_not_resolved",
-    "advisory_introduced",
-    "scan_not_bound",
-    "scan_inconclusive",
-};
-constexpr names::List<3> kLevels = {"module", "package", "symbol"};
-constexpr names::List<3> kParsers = {"exit_code", "lines", "sarif"};
+constexpr auto kSelects = names::list("named", "smallest", "vulnerable");
+constexpr auto kNotAffected =
+    names::list("none", "already_at_version", "excluded", "major_available", "module_absent",
+                "not_used", "replaced_no_effect", "tool_only");
+constexpr auto kGates = names::list(
+    "module_path_changed", "go_directive_changed", "toolchain_changed", "replace_changed",
+    "exclude_changed", "retract_changed", "tool_changed", "godebug_changed", "ignore_changed",
+    "target_not_set", "version_decreased", "increase_outside_closure", "direct_dependency_added",
+    "direct_dependency_removed", "direct_became_indirect", "not_tidy", "tidy_failed",
+    "target_not_in_build_list", "outside_closure", "gosum_unexplained", "protected_file_changed",
+    "scope_exceeded", "verify_failed", "candidate_tree_mismatch", "advisory_not_resolved",
+    "advisory_introduced", "scan_not_bound", "scan_inconclusive");
+constexpr auto kLevels = names::list("module", "package", "symbol");
+constexpr auto kParsers = names::list("exit_code", "lines", "sarif");
 
 }  // namespace
 
