@@ -164,6 +164,7 @@ class Builder {
     logs->add_option("--stream", r_.stream, "stdout or stderr")
         ->check(CLI::IsMember({"stdout", "stderr"}));
     logs->add_flag("-f,--follow", r_.follow, "Go on until the task ends");
+    logs->add_flag("--raw", r_.raw, "The bytes as they were written: events of 'go test -json'");
     local_options(logs, false);
     CLI::App* report = verb(app_, "report", "Write a report", Verb::report);
     campaign_argument(report);

@@ -5,6 +5,7 @@
 #include "cli/app/connection.hpp"
 #include "cli/app/local_fleet.hpp"
 #include "cli/core/exit_codes.hpp"
+#include "cli/core/go_events.hpp"
 #include "cli/core/reports.hpp"
 #include "cli/core/results_view.hpp"
 #include "cli/core/table.hpp"
@@ -70,14 +71,14 @@ std::string header_of(const httpclient::Headers& headers, std::string_view name)
 /// Prints what a running check has written so far and goes on writing, until its task has ended.
 /// Returns how many bytes that were.
 Result<std::uint64_t> follow_log(httpclient::Client& client, const std::string& target,
-                                 Console& console) {
+                                 Console& console, const GoEventText::Out& out) {
   std::uint64_t offset = 0;
   for (std::string state; state != "ended";) {
     // The coordinator answers when there is more, or after a while.
     const auto told = client.download(
         target + "&wait=1&from=" + std::to_string(offset), 0,
         [&](std::string_view bytes) {
-          console.out(bytes);
+          out(bytes);
           offset += bytes.size();
           return true;
         },
@@ -102,11 +103,11 @@ Result<std::uint64_t> follow_log(httpclient::Client& client, const std::string& 
 
 /// The kept log, from byte `offset` on.
 Result<void> copy_log(httpclient::Client& client, const std::string& target, Console& console,
-                      std::uint64_t offset) {
+                      std::uint64_t offset, const GoEventText::Out& out) {
   return client.download(
       target, offset,
-      [&console](std::string_view bytes) {
-        console.out(bytes);
+      [&out](std::string_view bytes) {
+        out(bytes);
         return true;
       },
       [&](const httpclient::Headers& headers) {
@@ -125,15 +126,22 @@ int print_logs(const Request& request, httpclient::Client& client, Console& cons
                                 : "custom&name=" + httpclient::percent_encoded(request.check);
   const std::string target =
       "/api/v1/tasks/" + *task + "/log?check=" + check + "&stream=" + request.stream;
+  GoEventText text([&console](std::string_view bytes) { console.out(bytes); });
+  const GoEventText::Out out = [&](std::string_view bytes) {
+    if (request.raw) return console.out(bytes);
+    text.push(bytes);
+  };
   std::uint64_t shown = 0;
   if (request.follow) {
-    const auto followed = follow_log(client, target, console);
+    const auto followed = follow_log(client, target, console, out);
+    if (!followed) text.finish();
     if (!followed)
       return followed.error().code == Errc::cancelled ? kExitInterrupted
                                                       : fail(console, followed.error());
     shown = *followed;
   }
-  const auto copied = copy_log(client, target, console, shown);
+  const auto copied = copy_log(client, target, console, shown, out);
+  text.finish();
   // What was followed to its end has been seen, even where nothing of it was kept.
   if (!copied && shown > 0 && copied.error().code == Errc::not_found) return kExitDone;
   return copied ? kExitDone : fail(console, copied.error());
