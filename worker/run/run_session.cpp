@@ -31,7 +31,8 @@ RunSession::RunSession(Host host, RunRequest request, RunIdentity identity, Outp
       identity_(std::move(identity)),
       nonce_(fs::random_hex(16)),
       sink_(std::move(output)),
-      wake_(host_.executor) {}
+      wake_(host_.executor),
+      next_look_(host_.executor) {}
 
 void RunSession::ask(EndedBy reason) {
   if (!asked_) asked_ = reason;
@@ -189,7 +190,6 @@ asio::awaitable<void> RunSession::watch_mounts() {
   const MountBudget budget = host_.options->mount_budget;
   auto measure = [roots, budget] { return std::make_shared<MountWatch>(roots, budget); };
   const std::shared_ptr<MountWatch> watch = co_await offload(*host_.files, std::move(measure));
-  asio::steady_timer timer(host_.executor);
   const auto period =
       std::chrono::duration_cast<steady_clock::duration>(host_.options->watch_period);
   while (!stopping_watch_) {
@@ -201,8 +201,9 @@ asio::awaitable<void> RunSession::watch_mounts() {
       ask(EndedBy::watcher_disk);
       break;
     }
-    timer.expires_after(period);
-    (void)co_await timer.async_wait(kNoThrow);
+    if (stopping_watch_) break;
+    next_look_.expires_after(period);
+    (void)co_await next_look_.async_wait(kNoThrow);
   }
 }
 
@@ -288,6 +289,7 @@ asio::awaitable<void> RunSession::collect() {
 
 asio::awaitable<void> RunSession::clean_up() {
   stopping_watch_ = true;
+  next_look_.cancel();
   attachment_.close();
   if (!container_.empty()) {
     const Result<void> removed = co_await host_.engine->remove(container_);

@@ -99,6 +99,7 @@ class RunSession : public std::enable_shared_from_this<RunSession> {
   docker::Attachment attachment_;
   std::unique_ptr<RunOutput> output_;
   boost::asio::steady_timer wake_;
+  boost::asio::steady_timer next_look_;  ///< At the mounts.
   RunReport report_;
 
   TimePoint started_at_{};
