@@ -1,7 +1,7 @@
 // From submit to durable result through the real coordinator: HTTP, store, CURVE, and a worker that
 // answers at once. Each round runs the floor and ours one after the other, in turns.
 //
-//   bench_dispatch [--rounds N] [--tasks N] [--only throughput|latency|memory] [--quick]
+//   bench_dispatch [--rounds N] [--tasks N] [--only throughput|latency|memory] [--slots 4|16] [--quick]
 //
 // --quick: two rounds, and no million queued tasks.
 #include "common/fs/files.hpp"
@@ -182,11 +182,15 @@ int run(int argc, char** argv) {
   plan.rounds = std::atoi(argument(argc, argv, "--rounds", plan.quick ? "2" : "5").c_str());
   plan.tasks = std::atoi(argument(argc, argv, "--tasks", "20000").c_str());
   const std::string only = argument(argc, argv, "--only", "");
+  const int slots_only = std::atoi(argument(argc, argv, "--slots", "0").c_str());
   // Not /tmp, which may be memory: both sides sync to a disk.
   plan.dir = std::filesystem::path("/var/tmp") / ("cupel-bench-" + fs::random_hex(6));
   std::filesystem::create_directory(plan.dir);
   if (only.empty() || only == "throughput") {
-    for (const std::uint32_t slots : {4U, 16U}) throughput(plan, slots);
+    for (const std::uint32_t slots : {4U, 16U}) {
+      if (slots_only == 0 || slots == static_cast<std::uint32_t>(slots_only))
+        throughput(plan, slots);
+    }
   }
   if (only.empty() || only == "latency") latency(plan);
   if (only.empty() || only == "memory") memory(plan);
