@@ -1,8 +1,8 @@
 #include "coordinator/app/daemon.hpp"
 
 #include "common/app/metrics.hpp"
-#include "common/async/await_callback.hpp"
 #include "common/app/revision.hpp"
+#include "common/async/await_callback.hpp"
 #include "common/campaign/parse.hpp"
 #include "common/core/version.hpp"
 #include "common/fs/files.hpp"
@@ -165,32 +165,31 @@ Result<void> Daemon::open_store() {
       std::move(readers),
       [this](std::string_view op, double seconds, bool ok) { numbers_.read(op, seconds, ok); });
   hub_ = std::make_unique<http::EventHub>(http_loop_.io(), *readers_, *last_event);
-  ControlParts parts{
-      .loop = control_io_,
-      .store = *writer_,
-      .metrics = numbers_,
-      .live_logs = live_logs_,
-      .publish =
-          [this](std::vector<EventRow> events) {
-            asio::post(http_loop_.io(), [this, events = std::move(events)]() mutable {
-              hub_->publish(std::move(events));
-              // A task may have ended: whoever follows its log reads that from the store now.
-              api_->logs_changed();
-            });
-          },
-      .session_closed =
-          [this](std::uint64_t session) {
-            asio::post(bulk_loop_.io(), [this, session] {
-              if (bulk_) bulk_->drop_session(session);
-            });
-          },
-      .store_lost =
-          [this](const Error& error) {
-            spdlog::critical("the store failed, the coordinator ends: {}", error.text());
-            readiness_.set("the store failed");
-            exit_code_ = error_info(error.code).exit_code;
-            begin_stop(kLostGrace);
-          }};
+  ControlParts parts{.loop = control_io_,
+                     .store = *writer_,
+                     .metrics = numbers_,
+                     .live_logs = live_logs_,
+                     .publish =
+                         [this](std::vector<EventRow> events) {
+                           hub_->publish(std::move(events));
+                           // A task may have ended: whoever follows its log reads that from the
+                           // store now.
+                           api_->logs_changed();
+                         },
+                     .session_closed =
+                         [this](std::uint64_t session) {
+                           asio::post(bulk_loop_.io(), [this, session] {
+                             if (bulk_) bulk_->drop_session(session);
+                           });
+                         },
+                     .store_lost =
+                         [this](const Error& error) {
+                           spdlog::critical("the store failed, the coordinator ends: {}",
+                                            error.text());
+                           readiness_.set("the store failed");
+                           exit_code_ = error_info(error.code).exit_code;
+                           begin_stop(kLostGrace);
+                         }};
   control_ = std::make_unique<ControlLoop>(
       std::move(parts),
       Machine(options_.machine, std::move(*recovered), std::move(campaigns), wall_and_mono()));
@@ -232,7 +231,8 @@ Result<void> Daemon::open_http() {
   serving.on_sse_dropped = [this] { numbers_.sse_dropped(); };
   server_ = std::make_unique<cupel::http::Server>(http_loop_.io(), std::move(serving));
   api_ = std::make_unique<http::Api>(
-      http::ApiParts{.control = *control_,
+      http::ApiParts{.loop = http_loop_.io(),
+                     .control = *control_,
                      .readers = *readers_,
                      .events = *hub_,
                      .artifacts = *artifacts_,
@@ -242,7 +242,7 @@ Result<void> Daemon::open_http() {
                      .metrics = [this] { return metrics_text(); },
                      .not_ready_why = [this] { return readiness_.why(); }});
   api_->install(*server_);
-  live_logs_.on_change([this] { asio::post(http_loop_.io(), [this] { api_->logs_changed(); }); });
+  live_logs_.on_change([this] { api_->logs_changed(); });
   numbers_.know_routes(server_->patterns());
   return server_->listen();
 }

@@ -19,6 +19,7 @@ namespace cupel::coordinator::http {
 
 /// Everything the API rests on; all of it outlives the server.
 struct ApiParts {
+  boost::asio::io_context& loop;  ///< The HTTP loop.
   ControlPort& control;
   ReadPool& readers;
   EventHub& events;
@@ -33,9 +34,9 @@ struct ApiParts {
 /// One object for the server's life. Its handlers run on the HTTP loop.
 class Api {
  public:
-  explicit Api(ApiParts parts) : parts_(std::move(parts)) {}
+  explicit Api(ApiParts parts) : parts_(std::move(parts)), log_watch_(parts_.loop) {}
   void install(cupel::http::Server& server);
-  /// Some live log has grown, or a task with one has ended. On the HTTP loop.
+  /// Some live log has grown, or a task with one has ended. Thread-safe.
   void logs_changed() { log_watch_.notify(); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <spdlog/spdlog.h>
@@ -40,12 +41,43 @@ EventHub::EventHub(asio::io_context& loop, ReadPool& readers, std::uint64_t last
       readers_(readers),
       ring_max_(ring_max),
       before_ring_(last_event),
-      last_(last_event) {}
+      last_(last_event),
+      newest_(last_event) {}
 
 EventHub::~EventHub() = default;
 
 void EventHub::publish(std::vector<EventRow> events) {
+  if (events.empty()) return;
+  const std::lock_guard lock(mutex_);
+  newest_ = events.back().seq;
+  if (listening_ == 0) return;
+  asio::post(loop_, [this, events = std::move(events)]() mutable { take(std::move(events)); });
+}
+
+std::uint64_t EventHub::last_event() const {
+  const std::lock_guard lock(mutex_);
+  return newest_;
+}
+
+// What was published while nobody listened is in the store only.
+void EventHub::join(Listener* listener) {
+  listeners_.insert(listener);
+  const std::lock_guard lock(mutex_);
+  if (listening_++ > 0) return;
+  ring_.clear();
+  before_ring_ = newest_;
+  last_ = newest_;
+}
+
+void EventHub::leave(Listener* listener) {
+  listeners_.erase(listener);
+  const std::lock_guard lock(mutex_);
+  --listening_;
+}
+
+void EventHub::take(std::vector<EventRow> events) {
   for (EventRow& event : events) {
+    if (event.seq <= last_) continue;  // before the first listener came
     last_ = event.seq;
     ring_.push_back(std::move(event));
     if (ring_.size() > ring_max_) {
@@ -64,9 +96,9 @@ std::shared_ptr<EventStream> EventHub::subscribe(std::uint64_t after,
   stream->on_gone([weak = std::weak_ptr<Listener>(listener)] {
     if (const auto alive = weak.lock()) alive->wake.cancel();
   });
-  listeners_.insert(listener.get());
+  join(listener.get());
   asio::co_spawn(loop_, feed(listener), [this, listener](std::exception_ptr error) {
-    listeners_.erase(listener.get());
+    leave(listener.get());
     if (error) std::rethrow_exception(error);
   });
   return stream;

@@ -151,6 +151,7 @@ Api::Answer Api::log(Request request) {
 Api::Answer Api::follow_log(TaskId task, CheckKind check, Stream stream, std::uint64_t from) {
   const TimePoint until = async::monotonic_now() + kFollowWait;
   for (;;) {
+    const std::uint64_t changes = log_watch_.changes();
     const auto live = parts_.live_logs.read(task, check, stream);
     if (live && live->offset + live->bytes.size() > from) {
       const std::uint64_t first = std::max(from, live->offset);
@@ -175,7 +176,7 @@ Api::Answer Api::follow_log(TaskId task, CheckKind check, Stream stream, std::ui
       response.headers.emplace_back("X-Cupel-Log-Offset", std::to_string(from));
       co_return response;
     }
-    co_await log_watch_.changed(until);
+    co_await log_watch_.changed(changes, until);
   }
 }
 

@@ -119,6 +119,33 @@ TEST_F(EventHubTest, LiveEventsNeedNoRead) {
   EXPECT_EQ(store_->reads, 0);
 }
 
+TEST_F(EventHubTest, TheLoopSleepsWhileNobodyListensAndNothingIsMissedLater) {
+  EventHub hub(io_, *pool_, 0);
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    store_->events.push_back(event(i, 1));
+    hub.publish({event(i, 1)});
+  }
+  EXPECT_EQ(io_.poll(), 0U);
+  EXPECT_EQ(hub.last_event(), 3U);
+
+  const auto stream = hub.subscribe(1, std::nullopt);
+  hub.publish({event(4, 1)});
+  EXPECT_EQ(ids(stream, 3), (std::vector<int>{2, 3, 4}));
+}
+
+TEST_F(EventHubTest, WhatWasUnderWayWhenTheLastListenerLeftIsNotToldTwice) {
+  EventHub hub(io_, *pool_, 0);
+  const auto first = hub.subscribe(0, std::nullopt);
+  hub.publish({event(1, 1)});
+  EXPECT_EQ(ids(first, 1), (std::vector<int>{1}));
+  store_->events = {event(1, 1), event(2, 1)};
+  hub.publish({event(2, 1)});
+
+  const auto second = hub.subscribe(0, std::nullopt);
+  hub.publish({event(3, 1)});
+  EXPECT_EQ(ids(second, 3), (std::vector<int>{1, 2, 3}));
+}
+
 TEST_F(EventHubTest, ACampaignsStreamHasOnlyItsEventsAndEndsWithIt) {
   EventHub hub(io_, *pool_, 0);
   const auto stream = hub.subscribe(0, CampaignId{1});
