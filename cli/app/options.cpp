@@ -141,6 +141,7 @@ class Builder {
         ->required();
     retry->add_flag("--detach", r_.detach, "Print the id and return");
     report_options(retry);
+    local_options(retry, true);
     CLI::App* cancel = verb(app_, "cancel", "Cancel a campaign", Verb::cancel);
     campaign_argument(cancel);
   }

@@ -7,6 +7,46 @@
 #include "cli/core/exit_codes.hpp"
 
 namespace cupel::cli {
+namespace {
+
+/// A larger change is no part of a script.
+constexpr std::size_t kMailBytesMax = 1 << 20;
+
+const json& member(const json& object, const char* key) {
+  static const json kNull;
+  if (!object.is_object()) return kNull;
+  const auto found = object.find(key);
+  return found == object.end() ? kNull : *found;
+}
+
+/// The runs of the side that is asked for, and the change, also where its patch is withheld.
+Result<SideEvidence> evidence_of(const json& unit, const Request& request,
+                                 httpclient::Client& client) {
+  SideEvidence evidence{request.side, nullptr, ""};
+  const json& comparison = member(unit, "comparison");
+  const std::string task = text_of(member(comparison, request.side.c_str()), "task");
+  if (!task.empty()) {
+    const auto answer = client.get("/api/v1/tasks/" + task);
+    if (!answer) return answer.error();
+    evidence.result = member(*answer, "result");
+  }
+  const json& change = member(comparison, "change");
+  const double bytes = number_of(change, "patch_bytes");
+  if (request.side != "after" || bytes <= 0 || bytes > kMailBytesMax) return evidence;
+  const auto path = campaign_path(request.campaign);
+  if (!path) return path.error();
+  const auto told = client.download(
+      *path + "/patches/" + text_of(unit, "id"), 0,
+      [&evidence](std::string_view piece) {
+        evidence.mail.append(piece);
+        return evidence.mail.size() <= 2 * kMailBytesMax;
+      },
+      [](const httpclient::Headers&) { return true; });
+  if (!told) return told.error();
+  return evidence;
+}
+
+}  // namespace
 
 int run_reproduce(const Request& request, Console& console) {
   return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
@@ -22,7 +62,9 @@ int run_reproduce(const Request& request, Console& console) {
                         capped_detail(names),
                         units.empty() ? "'cupel results' lists them" : "name one of them"});
     }
-    const json plan = reproduction(*units.front(), data->document, request.side);
+    const auto evidence = evidence_of(*units.front(), request, client);
+    if (!evidence) return fail(console, evidence.error());
+    const json plan = reproduction(*units.front(), data->document, *evidence);
     console.out(console.json() ? plan.dump(1, ' ', false, json::error_handler_t::replace) + "\n"
                                : reproduction_script(plan));
     return kExitDone;

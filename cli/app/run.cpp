@@ -9,15 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <chrono>
-#include <csignal>
 #include <memory>
 #include <utility>
 
 namespace cupel::cli {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// The body of the submission: the plan's id, or the campaign with its folders uploaded.
 Result<std::string> submission(const Request& request, campaign::Campaign campaign,
@@ -39,16 +35,6 @@ Result<std::string> submit(const std::string& body, httpclient::Client& client, 
   console.say("campaign " + id + " (" + text_of(*created, "name") +
               "), file sha256:" + text_of(*created, "digest").substr(0, 16));
   return id;
-}
-
-int code_of_end(WatchEnd end) {
-  switch (end) {
-    case WatchEnd::interrupted: return kExitInterrupted;
-    case WatchEnd::terminated: return kExitTerminated;
-    case WatchEnd::timed_out: return kExitStillRunning;
-    case WatchEnd::finished: break;
-  }
-  return kExitDone;
 }
 
 std::string signal_sentence(WatchEnd end) {
@@ -75,34 +61,6 @@ int run_on_server(const Request& request, campaign::Campaign campaign, Console& 
   console.say(signal_sentence(*end) + "; the campaign goes on\n  attach: cupel watch " + *id +
               "\n  cancel: cupel cancel " + *id);
   return code_of_end(*end);
-}
-
-/// Campaigns that an earlier, killed run left unfinished would take this one's slots.
-Result<void> cancel_leftovers(httpclient::Client& client, Console& console) {
-  const auto running = client.get("/api/v1/campaigns?state=running&limit=200");
-  if (!running) return running.error();
-  for (const json& summary : list_of(*running, "campaigns")) {
-    const std::string id = text_of(summary, "id");
-    const auto path = campaign_path(id);
-    if (!path) continue;
-    if (const auto cancelled = client.post(*path + "/cancel", ""); !cancelled)
-      return cancelled.error();
-    console.say("campaign " + id + " was left unfinished by an earlier local run; it is cancelled");
-  }
-  return boost::system::in_place_value;
-}
-
-/// Cancels, and gives running tasks a moment to end, so that the report says what was reached.
-void cancel_local(httpclient::Client& client, const std::string& id, Console& console,
-                  Interrupts& interrupts) {
-  console.say(
-      "stopping: the campaign is cancelled and running checks are ended; Ctrl-C again stops at "
-      "once");
-  interrupts.limit(20s);
-  const auto path = campaign_path(id);
-  if (!path || !client.post(*path + "/cancel", "")) return;
-  (void)watch_campaign(client, id, console, interrupts);
-  interrupts.no_limit();
 }
 
 int run_in_fleet(const Request& request, campaign::Campaign campaign, LocalFleet& fleet,

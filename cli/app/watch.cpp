@@ -119,6 +119,42 @@ Result<WatchEnd> watch_campaign(httpclient::Client& client, const std::string& c
   }
 }
 
+int code_of_end(WatchEnd end) {
+  switch (end) {
+    case WatchEnd::interrupted: return kExitInterrupted;
+    case WatchEnd::terminated: return kExitTerminated;
+    case WatchEnd::timed_out: return kExitStillRunning;
+    case WatchEnd::finished: break;
+  }
+  return kExitDone;
+}
+
+Result<void> cancel_leftovers(httpclient::Client& client, Console& console) {
+  const auto running = client.get("/api/v1/campaigns?state=running&limit=200");
+  if (!running) return running.error();
+  for (const json& summary : list_of(*running, "campaigns")) {
+    const std::string id = text_of(summary, "id");
+    const auto path = campaign_path(id);
+    if (!path) continue;
+    if (const auto cancelled = client.post(*path + "/cancel", ""); !cancelled)
+      return cancelled.error();
+    console.say("campaign " + id + " was left unfinished by an earlier local run; it is cancelled");
+  }
+  return boost::system::in_place_value;
+}
+
+void cancel_local(httpclient::Client& client, const std::string& campaign, Console& console,
+                  Interrupts& interrupts) {
+  console.say(
+      "stopping: the campaign is cancelled and running checks are ended; Ctrl-C again stops at "
+      "once");
+  interrupts.limit(std::chrono::seconds(20));
+  const auto path = campaign_path(campaign);
+  if (!path || !client.post(*path + "/cancel", "")) return;
+  (void)watch_campaign(client, campaign, console, interrupts);
+  interrupts.no_limit();
+}
+
 int conclude(httpclient::Client& client, const std::string& campaign, const Request& request,
              Console& console, const ReportData* earlier) {
   auto data = fetch_report_data(client, campaign);

@@ -22,6 +22,17 @@ enum class WatchEnd : unsigned char { finished, interrupted, terminated, timed_o
                                               Interrupts& interrupts,
                                               const std::function<Result<void>()>& look_after = {});
 
+/// What a command says that stopped following.
+[[nodiscard]] int code_of_end(WatchEnd end);
+
+/// Cancels campaigns that an earlier, killed local run left unfinished: they would take slots.
+[[nodiscard]] Result<void> cancel_leftovers(httpclient::Client& client, Console& console);
+
+/// Cancels, and gives running tasks a moment to end, so that the report says what was reached: for
+/// a coordinator that ends with this command.
+void cancel_local(httpclient::Client& client, const std::string& campaign, Console& console,
+                  Interrupts& interrupts);
+
 /// The table of verdicts, the sums, the report files; returns the exit code by the gate. `earlier`:
 /// results that the campaign's are merged into.
 [[nodiscard]] int conclude(httpclient::Client& client, const std::string& campaign,

@@ -165,6 +165,30 @@ std::string changes_markdown(const ReportData& data) {
   return out + ". " + noise_sentence(noise_of(data)) + "\n\n";
 }
 
+std::string change_note(const json& unit) {
+  constexpr std::size_t kMovesShown = 2;
+  std::string out;
+  std::size_t targets = 0;
+  for (const json& move : list_of(member(comparison_of(unit), "change"), "moved")) {
+    if (!flag_of(move, "target") || ++targets > kMovesShown) continue;
+    const std::string from = text_of(move, "from");
+    out += (out.empty() ? "" : ", ") + text_of(move, "module") + " " +
+           (from.empty() ? "" : from + " -> ") + text_of(move, "to");
+  }
+  if (targets > kMovesShown) out += " and " + std::to_string(targets - kMovesShown) + " more";
+  const json& patch = member(comparison_of(unit), "patch");
+  const std::string state = text_of(patch, "state");
+  if (state != "ready" && state != "withheld") return out;
+  out += (out.empty() ? "" : "; ") + std::string("patch ") + state;
+  std::string separator = ": ";
+  for (const json& code : list_of(patch, "codes")) {
+    if (!code.is_string()) continue;
+    out += separator + code.get<std::string>();
+    separator = ", ";
+  }
+  return out;
+}
+
 std::string hits_text(const json& item) {
   const auto side = [&item](const char* name) {
     const json& counts = member(item, name);

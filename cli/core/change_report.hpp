@@ -49,6 +49,9 @@ struct Noise {
 [[nodiscard]] json changes_json(const ReportData& data);
 /// The section of the Markdown report; empty for a campaign without a change.
 [[nodiscard]] std::string changes_markdown(const ReportData& data);
+/// "example.com/lib v1.0.0 -> v1.1.0; patch ready": what was done in a unit, and what became of its
+/// patch. Empty where nothing was.
+[[nodiscard]] std::string change_note(const json& unit);
 /// "fails in 4 of 4 runs after, 0 of 4 before" for an entry of `introduced` and its like.
 [[nodiscard]] std::string hits_text(const json& item);
 

@@ -7,6 +7,17 @@
 #include <cstdio>
 
 namespace cupel::cli {
+namespace {
+
+/// Units that failed before and have failures that the change brought. One that only lost some, or
+/// fails in other words, is no reason to stop.
+std::size_t count_made_worse(const ReportData& data) {
+  return static_cast<std::size_t>(std::ranges::count_if(data.results, [](const json& unit) {
+    return verdict_of(unit) == "changed_failure" && text_of(unit, "fault") == "change";
+  }));
+}
+
+}  // namespace
 
 GateAnswer judge_gate(const ReportData& data) {
   std::vector<std::string> fail_on = {"failing", "refused"};
@@ -28,7 +39,9 @@ GateAnswer judge_gate(const ReportData& data) {
     if (verdict == "open") open = count;
     if (verdict == "inconclusive") inconclusive = count;
     if (std::ranges::find(fail_on, verdict) == fail_on.end()) continue;
-    failed += (failed.empty() ? "" : ", ") + std::to_string(count) + " " + verdict;
+    const std::size_t counted = verdict == "changed_failure" ? count_made_worse(data) : count;
+    if (counted == 0) continue;
+    failed += (failed.empty() ? "" : ", ") + std::to_string(counted) + " " + verdict;
   }
   if (!failed.empty()) return {kExitGate, "gate failed: " + failed};
   if (text_of(data.campaign, "state") == "cancelled")

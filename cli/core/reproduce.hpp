@@ -7,10 +7,16 @@
 
 namespace cupel::cli {
 
-/// {unit, commit, image, limits, environment, network, user, mounts, checks: [{check, command,
-/// directory}]} of a unit of docs/api.md. `side` is "before" or "after"; a plain validation has
-/// only the first.
-[[nodiscard]] json reproduction(const json& unit, const json& document, const std::string& side);
+/// What the coordinator knows of one side of a unit, beside the unit itself.
+struct SideEvidence {
+  std::string side;  ///< "before" or "after"; a plain validation has only the first.
+  json result;       ///< Of the side's first task; null: the unit's own checks are the side's.
+  std::string mail;  ///< The change for `git am`; empty: there is none, or it is too large.
+};
+
+/// {unit, side, source, commit, tree, dir, patch, mail, image, limits, environment, network, user,
+/// checks: [{check, name, command, exit_code, outcome}], ...} of a unit of docs/api.md.
+[[nodiscard]] json reproduction(const json& unit, const json& document, const SideEvidence& of);
 
 /// A shell script that makes the same runs with an engine's client. Every foreign word is quoted.
 [[nodiscard]] std::string reproduction_script(const json& reproduction);

@@ -52,7 +52,9 @@ std::string colored(const std::string& verdict, bool color) {
 
 std::string headline(const json& unit, std::size_t columns) {
   const std::string message = first_line(message_of(unit), columns);
-  if (!message.empty() || verdict_of(unit) == "passing") return message;
+  const std::string verdict = verdict_of(unit);
+  if (!message.empty() || verdict == "passing") return message;
+  if (verdict == "compatible" || verdict == "fixed") return first_line(change_note(unit), columns);
   for (const json& finding : list_of(unit, "findings")) {
     const auto kind = parse_name<FindingKind>(text_of(finding, "kind"));
     if (!kind || !is_conclusive(*kind)) continue;

@@ -9,8 +9,7 @@
 namespace cupel::cli {
 namespace {
 
-/// Which repository a unit is of, whatever ref or pin it was asked by.
-std::string repository_key(const json& unit) {
+std::string source_key(const json& unit) {
   const auto found = unit.is_object() ? unit.find("source") : unit.end();
   if (!unit.is_object() || found == unit.end() || !found->is_object())
     return text_of(unit, "repository");
@@ -22,8 +21,24 @@ std::string repository_key(const json& unit) {
   return text_of(unit, "repository");
 }
 
-std::string unit_key(const json& unit) {
-  return repository_key(unit) + "\n" + text_of(unit, "dir");
+/// What is upgraded in the unit's repository alone; null where it is asked what all are.
+json own_upgrade(const json& unit, const json& document) {
+  const json& entries = list_of(document, "repositories");
+  const double ordinal = number_of(unit, "ordinal", -1);
+  if (ordinal < 0 || ordinal >= static_cast<double>(entries.size())) return nullptr;
+  return list_of(entries[static_cast<std::size_t>(ordinal)], "upgrade");
+}
+
+/// Which repository a unit is of, whatever ref or pin it was asked by. A repository that is asked
+/// two questions counts as two.
+std::string repository_key(const json& unit, const json& document) {
+  const json own = own_upgrade(unit, document);
+  return source_key(unit) +
+         (own.empty() ? "" : " " + own.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+std::string unit_key(const json& unit, const json& document) {
+  return repository_key(unit, document) + "\n" + text_of(unit, "dir");
 }
 
 /// An entry of `repositories`; nothing for a source that was refused.
@@ -64,11 +79,13 @@ Result<json> retry_document(const ReportData& earlier, const std::vector<std::st
     if (std::ranges::find(verdicts, verdict_of(unit)) == verdicts.end()) continue;
     auto entry = entry_of(unit);
     if (!entry) continue;
-    const std::string key = repository_key(unit);
+    const std::string key = repository_key(unit, earlier.document);
     const auto [known, fresh] = asked.try_emplace(key);
     if (fresh) {
       order.push_back(key);
       known->second.entry = *std::move(entry);
+      const json own = own_upgrade(unit, earlier.document);
+      if (!own.empty()) known->second.entry["upgrade"] = own;
     }
     // A repository that was never read has no folders to name.
     if (!text_of(unit, "commit").empty()) known->second.dirs.insert(text_of(unit, "dir"));
@@ -95,15 +112,17 @@ ReportData merged(const ReportData& earlier, ReportData later) {
   std::set<std::string> asked;
   std::set<std::string> unreadable;
   for (const json& unit : later.results) {
-    again.insert(unit_key(unit));
-    asked.insert(repository_key(unit));
-    if (text_of(unit, "commit").empty()) unreadable.insert(repository_key(unit));
+    again.insert(unit_key(unit, later.document));
+    asked.insert(repository_key(unit, later.document));
+    if (text_of(unit, "commit").empty()) unreadable.insert(repository_key(unit, later.document));
   }
   for (const json& unit : earlier.results) {
     // A repository that can't be had has one unit that stands for all of its own.
-    const std::string key = repository_key(unit);
+    const std::string key = repository_key(unit, earlier.document);
     const bool stood_for_all = text_of(unit, "commit").empty() && asked.contains(key);
-    if (again.contains(unit_key(unit)) || unreadable.contains(key) || stood_for_all) continue;
+    if (again.contains(unit_key(unit, earlier.document)) || unreadable.contains(key) ||
+        stood_for_all)
+      continue;
     later.results.push_back(unit);
   }
   later.campaign["merged_with"] = text_of(earlier.campaign, "id");

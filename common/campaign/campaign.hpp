@@ -44,9 +44,11 @@ struct Place {
 struct RepositoryEntry {
   std::variant<GitSource, BundleSource, ModuleSource, LocalPath, RefusedSource> source;
   std::vector<std::string> subdirs;  ///< Empty = every go.mod.
+  /// What is upgraded here in place of Upgrade::modules; empty = what the campaign says.
+  std::vector<ModuleTarget> upgrade;
   Place place;  ///< Not part of the value: two entries that differ only here are equal.
   friend bool operator==(const RepositoryEntry& a, const RepositoryEntry& b) {
-    return a.source == b.source && a.subdirs == b.subdirs;
+    return a.source == b.source && a.subdirs == b.subdirs && a.upgrade == b.upgrade;
   }
 };
 
@@ -124,7 +126,8 @@ struct Campaign {
   std::uint16_t retries_infra = 3;       ///< Interruption budget of a task.
   std::uint16_t retries_timeout = 1;     ///< Charged budget: a task that timed out runs again.
   std::uint64_t deadline_s = 24 * 3600;  ///< After it the open units are cancelled.
-  /// gate: exit code 3. A campaign with a change says [regressed] unless the file says otherwise.
+  /// gate: exit code 3. A campaign with a change says [regressed, changed_failure] unless the file
+  /// says otherwise; without a baseline [failing].
   std::vector<Verdict> fail_on = {Verdict::failing, Verdict::refused};
   double max_inconclusive_ratio = 0.05;  ///< gate: above it exit code 5
   KeepLogs keep_logs = KeepLogs::all;

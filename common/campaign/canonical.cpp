@@ -41,6 +41,7 @@ json entry_json(const RepositoryEntry& entry) {
                  }},
       entry.source);
   if (!entry.subdirs.empty()) out["subdirs"] = entry.subdirs;
+  if (!entry.upgrade.empty()) out["upgrade"] = targets_json(entry.upgrade);
   return out;
 }
 

@@ -13,14 +13,6 @@ struct Overloaded : Alternatives... {
   using Alternatives::operator()...;
 };
 
-json targets_json(const std::vector<ModuleTarget>& targets) {
-  json list = json::array();
-  for (const ModuleTarget& target : targets) {
-    list.push_back({{"module", target.module}, {"version", target.version}});
-  }
-  return list;
-}
-
 json upgrade_json(const Upgrade& upgrade) {
   const auto cooldown = std::chrono::seconds(static_cast<std::int64_t>(upgrade.min_age_s));
   return {{"modules", targets_json(upgrade.modules)},
@@ -46,6 +38,14 @@ json with_json(const Source& source) {
 }
 
 }  // namespace
+
+json targets_json(const std::vector<ModuleTarget>& targets) {
+  json list = json::array();
+  for (const ModuleTarget& target : targets) {
+    list.push_back({{"module", target.module}, {"version", target.version}});
+  }
+  return list;
+}
 
 json change_json(const Campaign& campaign) {
   return std::visit(

@@ -262,6 +262,7 @@ Campaign extract(Context& context, const Node& root) {
   values.integer("priority", campaign.priority);
   campaign.repositories = extract_repositories(context, child_at(&root, "repositories"));
   extract_change(context, root, campaign);
+  check_own_upgrades(context, root, campaign);
   extract_scan(context, root, campaign);
   extract_validate(context, child_at(&root, "validate"), campaign.settings);
   extract_sandbox(context, child_at(&root, "sandbox"), campaign.settings);
@@ -269,7 +270,10 @@ Campaign extract(Context& context, const Node& root) {
   values.integer("strategy.retries.infra_error", campaign.retries_infra);
   values.integer("strategy.retries.timeout", campaign.retries_timeout);
   values.seconds("strategy.deadline", campaign.deadline_s);
-  if (!std::holds_alternative<NoChange>(campaign.change)) campaign.fail_on = {Verdict::regressed};
+  if (!std::holds_alternative<NoChange>(campaign.change)) {
+    campaign.fail_on = {Verdict::regressed, Verdict::changed_failure};
+    if (campaign.baseline == Baseline::off) campaign.fail_on = {Verdict::failing};
+  }
   if (child_at(&root, "gate.fail_on") != nullptr) {
     campaign.fail_on.clear();
     for (const std::string& word : words_at(&root, "gate.fail_on")) {

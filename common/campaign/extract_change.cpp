@@ -25,24 +25,13 @@ void check_twice(Context& context, const Node& list, const std::vector<Item>& it
   }
 }
 
-std::vector<ModuleTarget> targets_of(Context& context, const Node* list, const std::string& path) {
-  std::vector<ModuleTarget> targets;
-  if (list == nullptr || !list->is_list()) return targets;
-  for (const Node& item : list->items) {
-    targets.push_back({text_at(&item, "module"), text_at(&item, "version")});
-  }
-  check_twice(context, *list, targets, path);
-  std::ranges::sort(targets, {}, &ModuleTarget::module);
-  return targets;
-}
-
 Upgrade upgrade_of(Context& context, const Node& node) {
   Upgrade upgrade;
   if (node.is_list()) {
-    upgrade.modules = targets_of(context, &node, "change.upgrade");
+    upgrade.modules = targets_at(context, &node, "change.upgrade");
   } else {
-    upgrade.modules = targets_of(context, child_at(&node, "modules"), "change.upgrade.modules");
-    upgrade.pins = targets_of(context, child_at(&node, "pins"), "change.upgrade.pins");
+    upgrade.modules = targets_at(context, child_at(&node, "modules"), "change.upgrade.modules");
+    upgrade.pins = targets_at(context, child_at(&node, "pins"), "change.upgrade.pins");
     upgrade.deny = words_at(&node, "deny");
     std::ranges::sort(upgrade.deny);
     upgrade.allow_major = text_at(&node, "allow_major") == "true";
@@ -51,10 +40,6 @@ Upgrade upgrade_of(Context& context, const Node& node) {
     if (cooldown && cooldown->count() >= 0) {
       upgrade.min_age_s = static_cast<std::uint64_t>(cooldown->count() / 1'000'000'000);
     }
-  }
-  if (upgrade.select == Select::named && upgrade.modules.empty()) {
-    context.add(node, Errc::bad_value, "change.upgrade: names no module",
-                "write '- {module: M, version: V}', or 'select: smallest'");
   }
   if (upgrade.select != Select::named && !upgrade.modules.empty()) {
     context.add(
@@ -174,6 +159,40 @@ void number(const Node& root, std::string_view path, std::int64_t max, auto& val
 }
 
 }  // namespace
+
+std::vector<ModuleTarget> targets_at(Context& context, const Node* list, const std::string& path) {
+  std::vector<ModuleTarget> targets;
+  if (list == nullptr || !list->is_list()) return targets;
+  for (const Node& item : list->items) {
+    targets.push_back({text_at(&item, "module"), text_at(&item, "version")});
+  }
+  check_twice(context, *list, targets, path);
+  std::ranges::sort(targets, {}, &ModuleTarget::module);
+  return targets;
+}
+
+void check_own_upgrades(Context& context, const Node& root, const Campaign& campaign) {
+  const auto* upgrade = std::get_if<Upgrade>(&campaign.change);
+  const bool named = upgrade != nullptr && upgrade->select == Select::named;
+  const auto own = [](const RepositoryEntry& entry) { return !entry.upgrade.empty(); };
+  if (!named) {
+    const auto found = std::ranges::find_if(campaign.repositories, own);
+    if (found == campaign.repositories.end()) return;
+    context.add(found->place.line, found->place.column, Errc::bad_value,
+                "repositories: an upgrade of one repository goes with change.upgrade alone",
+                "write 'change: {upgrade: {}}'");
+    return;
+  }
+  const auto without = std::ranges::find_if_not(campaign.repositories, own);
+  if (!upgrade->modules.empty() || without == campaign.repositories.end()) return;
+  const Node* node = child_at(&root, "change.upgrade");
+  std::string message = "change.upgrade: names no module";
+  if (std::ranges::any_of(campaign.repositories, own)) {
+    message += ", and " + entry_name(*without) + " has no upgrade of its own";
+  }
+  context.add(node == nullptr ? root : *node, Errc::bad_value, message,
+              "write '- {module: M, version: V}', or 'select: smallest'");
+}
 
 void extract_change(Context& context, const Node& root, Campaign& campaign) {
   const Node* change = root.find("change");

@@ -95,6 +95,7 @@ Key repositories() {
       std::move(ref),
       words("subdirs", "Folders with the go.mod files to take; empty = every go.mod found.",
             subdir_rule, 200),
+      upgrade_targets("upgrade", "What is upgraded here, in place of change.upgrade.modules."),
       later("catalog", "Repositories that the coordinator knows."),
       later("campaign", "Units of an earlier campaign."),
       json_only(text("bundle", "Digest of an uploaded pack.", digest_rule)),
@@ -212,8 +213,8 @@ Key gate() {
   Key fail_on{.name = "fail_on",
               .shape = Shape::words,
               .sentence =
-                  "Verdicts that fail the gate: exit code 3; [regressed] where there is a "
-                  "change.",
+                  "Verdicts that fail the gate: exit code 3; where there is a change "
+                  "[regressed, changed_failure], without a baseline [failing].",
               .fallback = "[failing, refused]",
               .choices = {},
               .items_max = count_of<Verdict>()};

@@ -53,6 +53,8 @@ struct Key {
 [[nodiscard]] const Key& grammar();
 /// Its parts that say what a campaign changes and how a difference is proven (grammar_change.cpp).
 [[nodiscard]] std::vector<Key> change_grammar();
+/// A list of {module, version}: what is upgraded, all at once (grammar_change.cpp).
+[[nodiscard]] Key upgrade_targets(std::string name, std::string sentence);
 /// validate.scan (grammar_scan.cpp).
 [[nodiscard]] Key scan_grammar();
 /// A word of the grammar that a later version will honour: refused unless empty or at its default,

@@ -60,7 +60,7 @@ Key upgrade() {
            .items_max = 256};
   Key key = section(
       "upgrade", "Dependency upgrades; a list means its modules.",
-      {targets("modules", "What is upgraded, all at once.", version_query_rule, 64),
+      {upgrade_targets("modules", "What is upgraded, all at once."),
        choice(
            "select",
            "named: the modules above; smallest: the smallest step of one dependency; vulnerable: "
@@ -127,6 +127,10 @@ Key patch() {
 }
 
 }  // namespace
+
+Key upgrade_targets(std::string name, std::string sentence) {
+  return targets(std::move(name), std::move(sentence), version_query_rule, 64);
+}
 
 std::vector<Key> change_grammar() {
   return {

@@ -43,8 +43,15 @@ void check_section(Context& context, const text::Node& node, const Key& key,
 [[nodiscard]] std::vector<RepositoryEntry> extract_repositories(Context& context,
                                                                 const text::Node* list);
 
+/// The items of a list of {module, version}, sorted; a module that stands twice is a fault.
+[[nodiscard]] std::vector<ModuleTarget> targets_at(Context& context, const text::Node* list,
+                                                   const std::string& path);
+
 /// Fills what the file says about the change and how it is proven (extract_change.cpp).
 void extract_change(Context& context, const text::Node& root, Campaign& campaign);
+
+/// Whether the repositories' own upgrades go with the campaign's change; after both.
+void check_own_upgrades(Context& context, const text::Node& root, const Campaign& campaign);
 
 /// What it says about the scan (extract_scan.cpp); after the change.
 void extract_scan(Context& context, const text::Node& root, Campaign& campaign);

@@ -190,6 +190,7 @@ void extract_item(Context& context, const Node& item, const std::string& path,
   check_companions(context, item, *key, path);
   RepositoryEntry entry;
   entry.subdirs = words_at(&item, "subdirs");
+  entry.upgrade = targets_at(context, child_at(&item, "upgrade"), path + ".upgrade");
   entry.place = {item.line, item.column};
   const std::string value = text_at(&item, *key);
   const std::string ref = text_at(&item, "ref");

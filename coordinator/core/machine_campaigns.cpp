@@ -29,6 +29,12 @@ AcquireSource Machine::State::acquisition_of(const Repository& repository) const
   return work;
 }
 
+const planner::Question& Machine::State::question_of(const Repository& repository) const {
+  const CampaignEntry& campaign = campaigns.at(repository.campaign);
+  const auto own = campaign.own_questions.find(repository.ordinal);
+  return own == campaign.own_questions.end() ? campaign.question : own->second;
+}
+
 Handle Machine::State::find_campaign(CampaignId id) const {
   const auto found = campaign_by_id.find(id);
   return found == campaign_by_id.end() ? kNoHandle : found->second;
@@ -36,6 +42,14 @@ Handle Machine::State::find_campaign(CampaignId id) const {
 
 void take_question(CampaignEntry& entry, const campaign::Campaign& asked) {
   entry.question = {asked.change, asked.confirm, asked.baseline};
+  for (std::uint32_t i = 0; i < asked.repositories.size(); ++i) {
+    if (asked.repositories[i].upgrade.empty()) continue;
+    planner::Question own = entry.question;
+    if (auto* upgrade = std::get_if<Upgrade>(&own.change)) {
+      upgrade->modules = asked.repositories[i].upgrade;
+      entry.own_questions.emplace(i, std::move(own));
+    }
+  }
   // The sample is spread over the list and is the same after a restart.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ranked;
   for (std::uint32_t i = 0; asked.aa > 0 && i < asked.repositories.size(); ++i) {

@@ -162,8 +162,7 @@ planner::UnitPlan Machine::State::plan_from_start(Handle handle, const UnitInfo&
   const Repository& repository = repositories[unit.repository];
   planner::UnitPlan plain = planner::plan_unit(info, repository.commit);
   if (!unit.progress || std::holds_alternative<planner::Judgement>(plain)) return plain;
-  return planner::plan_next(campaigns.at(repository.campaign).question, info, repository.commit,
-                            *unit.progress);
+  return planner::plan_next(question_of(repository), info, repository.commit, *unit.progress);
 }
 
 planner::UnitPlan Machine::State::plan_on(Handle handle, planner::Step done, const UnitInfo& info,
@@ -174,7 +173,7 @@ planner::UnitPlan Machine::State::plan_on(Handle handle, planner::Step done, con
   const CampaignEntry& campaign = campaigns.at(repository.campaign);
   planner::record(*unit.progress, done, result);
   planner::UnitPlan plan =
-      planner::plan_next(campaign.question, info, repository.commit, *unit.progress);
+      planner::plan_next(question_of(repository), info, repository.commit, *unit.progress);
   if (std::holds_alternative<planner::NextTask>(plan)) {
     write(UnitProgressed{unit.id, campaign.id, planner::progress_text(*unit.progress)});
   }
@@ -188,10 +187,11 @@ void Machine::State::write_comparison(const Unit& unit, const planner::Judgement
   const Repository& repository = repositories[unit.repository];
   const CampaignEntry& campaign = campaigns.at(repository.campaign);
   const UnitInfo known = info == nullptr ? UnitInfo{} : *info;
-  const auto found = planner::conclusion_of(campaign.question, known, *unit.progress);
+  const planner::Question& question = question_of(repository);
+  const auto found = planner::conclusion_of(question, known, *unit.progress);
   nlohmann::json body = compare::record_of(book, judgement.verdict, found ? &*found : nullptr);
   body["sample"] = unit.progress->sample;
-  if (const auto culprit = planner::culprit_of(campaign.question, known, *unit.progress)) {
+  if (const auto culprit = planner::culprit_of(question, known, *unit.progress)) {
     nlohmann::json modules = nlohmann::json::array();
     for (const ModuleTarget& target : culprit->modules) {
       modules.push_back({{"module", target.module}, {"version", target.version}});

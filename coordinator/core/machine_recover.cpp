@@ -196,7 +196,7 @@ void Machine::State::recover_task(const TaskRow& row,
     // It got its place at the holder only once everything that it needs was there.
     if (row.state != TaskState::blocked) {
       for (const planner::Step need :
-           planner::needs(step, campaign_of(repository).question, record.vendored)) {
+           planner::needs(step, question_of(repository), record.vendored)) {
         put_place(record, need, repository.holder);
       }
     }
@@ -218,7 +218,7 @@ void Machine::State::recover_task(const TaskRow& row,
       attempt.work = acquisition_of(repository);
     } else {
       attempt.work =
-          planner::work_of(planner::Step::unpacked(row.step), campaign_of(repository).question,
+          planner::work_of(planner::Step::unpacked(row.step), question_of(repository),
                            infos.at(task.unit), repository.commit, units[task.unit].progress.get());
     }
     if (attempt.work) attempt.ends = now.mono + life_of(*attempt.work, handle);

@@ -348,8 +348,7 @@ std::optional<planner::Step> Machine::State::missing(const Task& task) const {
   const Repository& repository = repositories[task.repository];
   const Unit& unit = units[task.unit];
   for (const planner::Step need :
-       planner::needs(planner::Step::unpacked(task.step),
-                      campaigns.at(repository.campaign).question, unit.vendored)) {
+       planner::needs(planner::Step::unpacked(task.step), question_of(repository), unit.vendored)) {
     if (place_of(unit, need) != repository.holder) return need;
   }
   return std::nullopt;
@@ -442,7 +441,7 @@ void Machine::State::place(Handle handle, const UnitInfo* info) {
   park(unit, handle);
   const planner::Step first = *missing(task);
   create_task(repository_handle, unit, first,
-              planner::work_of(first, campaigns.at(repository.campaign).question, *info,
+              planner::work_of(first, question_of(repositories[repository_handle]), *info,
                                repository.commit, units[unit].progress.get()));
 }
 

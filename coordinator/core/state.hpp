@@ -106,6 +106,8 @@ struct CampaignEntry {
   campaign::ScanPlan scan;
   planner::Budgets budgets;
   planner::Question question;
+  /// By ordinal, of the repositories that are asked something else.
+  std::map<std::uint32_t, planner::Question> own_questions;
   std::set<std::uint32_t> samples;  ///< Ordinals of the repositories of the A/A sample.
   TimePoint deadline;
   bool has_deadline = false;
@@ -298,6 +300,7 @@ struct Machine::State {
   CampaignEntry& campaign_of(const Repository& repository) {
     return campaigns.at(repository.campaign);
   }
+  [[nodiscard]] const planner::Question& question_of(const Repository& repository) const;
   /// How long an attempt of a task may live.
   [[nodiscard]] Duration life_of(const Work& work, Handle task) const;
   void end_overrun();
@@ -322,7 +325,8 @@ struct Machine::State {
 }
 /// FNV-1a; names a unit's folder in eight bytes.
 [[nodiscard]] std::uint64_t hash_of(std::string_view text);
-/// What a campaign asks of each unit, and the ordinals of its A/A sample.
+/// What a campaign asks of each unit, and the ordinals of its A/A sample. Before its entries are
+/// moved out of `asked`.
 void take_question(CampaignEntry& entry, const campaign::Campaign& asked);
 /// Unit facts of a piece of work; nullptr for those that have none.
 [[nodiscard]] const UnitInfo* unit_of(const Work& work);

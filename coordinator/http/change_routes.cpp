@@ -39,6 +39,7 @@ json patch_entry(const UnitResult& unit, std::size_t number) {
                 {"dir", view["dir"]},
                 {"module", view["module"]},
                 {"commit", view["commit"]},
+                {"tree", view["tree"]},
                 {"verdict", view["verdict"]},
                 {"message", view["message"]},
                 {"state", state},

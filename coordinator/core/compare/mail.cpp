@@ -162,6 +162,7 @@ MailFacts describe_patch(const json& unit, const json& document, std::string dif
   body.emplace_back();
   body.push_back("Repository: " + text_at(unit, "repository"));
   body.push_back("Commit: " + text_at(unit, "commit"));
+  body.push_back("Tree: " + text_at(unit, "tree"));
   body.push_back("Module: " + text_at(unit, "module") + " in " + text_at(unit, "dir"));
   const json& conditions = at(at(comparison, "after"), "conditions");
   body.push_back("Image: " + text_at(conditions, "image") + " (" +

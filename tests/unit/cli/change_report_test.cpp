@@ -141,5 +141,19 @@ TEST(ReportJunit, FailsOnlyForWhatTheChangeBrought) {
   EXPECT_THAT(text, HasSubstr("failures=\"0\""));
 }
 
+TEST(ChangeNote, SaysWhatMovedAndWhatBecameOfThePatch) {
+  json one =
+      unit("a", "compatible", json::array(), "withheld", {"go_directive_changed", "not_tidy"});
+  one["comparison"]["change"] = {
+      {"moved",
+       {{{"module", "m.org/a"}, {"from", "v1.0.0"}, {"to", "v1.1.0"}, {"target", true}},
+        {{"module", "m.org/other"}, {"from", "v1.0.0"}, {"to", "v1.2.0"}, {"target", false}}}}};
+
+  EXPECT_EQ(headline(one, 200),
+            "m.org/a v1.0.0 -> v1.1.0; patch withheld: go_directive_changed, not_tidy");
+  EXPECT_EQ(change_note(unit("b", "compatible", json::array(), "none")), "");
+  EXPECT_EQ(change_note(unit("b", "compatible", json::array(), "ready")), "patch ready");
+}
+
 }  // namespace
 }  // namespace cupel::cli

@@ -46,6 +46,18 @@ TEST(Gate, TooManyInconclusiveUnitsAreNeitherPassNorFail) {
       << "a failure is known all the same";
 }
 
+TEST(Gate, AUnitThatFailedBeforeCountsWhereTheChangeMadeItWorse) {
+  const json gate = {{"fail_on", {"regressed", "changed_failure"}}};
+  ReportData data = data_of({"changed_failure", "changed_failure", "compatible"}, gate);
+  data.results[0]["fault"] = "repository";
+  data.results[1]["fault"] = "repository";
+  EXPECT_EQ(judge_gate(data).exit_code, kExitDone);
+
+  data.results[1]["fault"] = "change";
+
+  EXPECT_EQ(judge_gate(data).sentence, "gate failed: 1 changed_failure");
+}
+
 TEST(Gate, ACancelledOrOpenCampaignPassesNothing) {
   EXPECT_EQ(judge_gate(data_of({"cancelled"}, nullptr, "cancelled")).exit_code, kExitFailed);
   EXPECT_EQ(judge_gate(data_of({"passing", ""}, nullptr, "running")).exit_code, kExitFailed);

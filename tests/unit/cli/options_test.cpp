@@ -33,6 +33,15 @@ TEST(CommandLine, RunTakesLocalOptions) {
   EXPECT_TRUE(line.request->exit_zero);
 }
 
+TEST(CommandLine, RetryTakesVerdictsAndLocalOptions) {
+  const auto line =
+      parsed({"retry", "c-1", "--only", "flaky,inconclusive", "--local", "--slots", "2"});
+  ASSERT_TRUE(line.request);
+  EXPECT_EQ(line.request->verdicts, (std::vector<std::string>{"flaky", "inconclusive"}));
+  EXPECT_TRUE(line.request->local.enabled);
+  EXPECT_EQ(line.request->local.slots, 2U);
+}
+
 TEST(CommandLine, EveryMistakeIsExitCodeTwo) {
   for (const auto& words : std::vector<std::vector<const char*>>{{},
                                                                  {"frob"},

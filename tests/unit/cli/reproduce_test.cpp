@@ -25,6 +25,15 @@ json unit() {
                                    {"outcome", "failing"}}})}};
 }
 
+bool shell_reads(const std::string& script) {
+  const std::string file =
+      testing::TempDir() + "cupel-reproduce-" + std::to_string(getpid()) + ".sh";
+  std::ofstream(file) << script;
+  const bool read = std::system(("sh -n " + file).c_str()) == 0;
+  unlink(file.c_str());
+  return read;
+}
+
 TEST(Reproduction, TakesLimitsFromTheCampaignAndTheImageFromTheSide) {
   json one = unit();
   one["comparison"] = {{"before", {{"conditions", {{"image", "sha256:before"}}}}}};
@@ -32,29 +41,66 @@ TEST(Reproduction, TakesLimitsFromTheCampaignAndTheImageFromTheSide) {
       {"sandbox",
        {{"limits", {{"cpus", 1.5}, {"memory", "1GiB"}, {"pids", 99}, {"tmp", "64MiB"}}}}}};
 
-  const json plan = reproduction(one, document, "before");
+  const json plan = reproduction(one, document, {"before", nullptr, ""});
 
   EXPECT_EQ(plan["image"], "sha256:before");
   EXPECT_EQ(plan["limits"]["memory_bytes"], 1U << 30U);
   EXPECT_EQ(plan["environment"]["GOMAXPROCS"], "2");
   EXPECT_EQ(plan["environment"]["GOMEMLIMIT"], "768MiB");
   EXPECT_EQ(plan["network"], "none");
-  EXPECT_EQ(reproduction(one, document, "after")["image"], "sha256:plain");
+  EXPECT_EQ(reproduction(one, document, {"after", nullptr, ""})["image"], "sha256:plain");
 }
 
 TEST(ReproductionScript, IsAShellScriptWhateverTheWordsAre) {
-  const std::string script = reproduction_script(reproduction(unit(), json(), "after"));
-  const std::string file =
-      testing::TempDir() + "cupel-reproduce-" + std::to_string(getpid()) + ".sh";
-  std::ofstream(file) << script;
+  const std::string script =
+      reproduction_script(reproduction(unit(), json(), {"after", nullptr, ""}));
 
-  EXPECT_EQ(std::system(("sh -n " + file).c_str()), 0) << script;
-
-  unlink(file.c_str());
+  EXPECT_TRUE(shell_reads(script)) << script;
   EXPECT_THAT(script, HasSubstr("git clone 'https://example.com/a'\\''; rm -rf x' src\n"));
   EXPECT_THAT(script, HasSubstr("check 'go' 'test' '-run' 'It'\\''s $HOME'"));
   EXPECT_THAT(script, HasSubstr("--network none --read-only --user 65534:65534"));
   EXPECT_THAT(script, HasSubstr("-w '/src/sub'"));
+}
+
+TEST(Reproduction, ShowsTheChecksOfTheSideThatIsAskedFor) {
+  const json before = {{"checks", json::array({{{"check", "build"},
+                                                {"command", {"go", "build", "./..."}},
+                                                {"exit_code", 0},
+                                                {"outcome", "passing"}}})}};
+
+  const json plan = reproduction(unit(), json(), {"before", before, ""});
+
+  ASSERT_EQ(plan["checks"].size(), 1U);
+  EXPECT_EQ(plan["checks"][0]["outcome"], "passing");
+}
+
+TEST(Reproduction, KnowsVendoredUnitsAndThoseOfAWorkspace) {
+  json vendored = unit();
+  vendored["vendored"] = true;
+  json member_of = unit();
+  member_of["workspace"] = "go.work";
+
+  EXPECT_EQ(reproduction(vendored, json(), {"before", nullptr, ""})["environment"]["GOFLAGS"],
+            "-mod=vendor -buildvcs=false");
+  const json environment = reproduction(member_of, json(), {"before", nullptr, ""})["environment"];
+  EXPECT_EQ(environment["GOFLAGS"], "-buildvcs=false");
+  EXPECT_EQ(environment["GOWORK"], "/src/go.work");
+}
+
+TEST(ReproductionScript, AppliesTheChangeToTheFilesOfAPublishedModule) {
+  json one = unit();
+  one["dir"] = ".";
+  one["tree"] = "abc123";
+  one["source"] = {{"type", "module"}, {"path", "example.com/M"}, {"version", "v1.2.3"}};
+  one["comparison"] = {{"change", {{"patch", "d1"}, {"patch_bytes", 10}}}};
+
+  const std::string script =
+      reproduction_script(reproduction(one, json(), {"after", nullptr, "From 0\n\n$HOME `x`\n"}));
+
+  EXPECT_TRUE(shell_reads(script)) << script;
+  EXPECT_THAT(script, HasSubstr("go mod download 'example.com/M@v1.2.3'"));
+  EXPECT_THAT(script, HasSubstr("am -q <<'END-d1'\nFrom 0\n\n$HOME `x`\nEND-d1\n"));
+  EXPECT_THAT(script, HasSubstr("= abc123 ]"));
 }
 
 }  // namespace

@@ -34,6 +34,27 @@ TEST(RetryDocument, AsksForTheUnitsAloneAtTheCommitThatWasTested) {
   EXPECT_EQ((*document)["change"]["go"]["version"], "1.26");
 }
 
+TEST(RetryDocument, KeepsWhatIsUpgradedInARepositoryAlone) {
+  ReportData data = earlier();
+  const json one = json::array({{{"module", "m.org/a"}, {"version", "v1.1.0"}}});
+  const json two = json::array({{{"module", "m.org/b"}, {"version", "v1.2.0"}}});
+  data.document["repositories"] = {{{"git", "https://h/a"}, {"upgrade", one}},
+                                   {{"git", "https://h/a"}, {"upgrade", two}},
+                                   {{"git", "https://h/a"}}};
+  data.results = {unit("https://h/a", ".", "flaky"), unit("https://h/a", ".", "flaky"),
+                  unit("https://h/a", ".", "flaky")};
+  for (std::size_t i = 0; i < 3; ++i) data.results[i]["ordinal"] = i;
+
+  const auto document = retry_document(data, {"flaky"});
+
+  ASSERT_TRUE(document) << document.error().text();
+  const json& entries = (*document)["repositories"];
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_EQ(entries[0]["upgrade"], one);
+  EXPECT_EQ(entries[1]["upgrade"], two);
+  EXPECT_FALSE(entries[2].contains("upgrade"));
+}
+
 TEST(RetryDocument, NothingToDoIsSaid) {
   EXPECT_EQ(retry_document(earlier(), {"regressed"}).error().code, Errc::no_repositories);
 }
@@ -48,6 +69,23 @@ TEST(Merged, TheLaterAnswerOfAUnitCounts) {
 
   EXPECT_EQ(sum_line(all.results), "5 units = 4 compatible + 1 regressed");
   EXPECT_EQ(all.campaign["merged_with"], "c-1");
+}
+
+TEST(Merged, OneRepositoryWithTwoQuestionsIsTwo) {
+  const json one = json::array({{{"module", "m.org/a"}, {"version", "v1.1.0"}}});
+  const json two = json::array({{{"module", "m.org/b"}, {"version", "v1.2.0"}}});
+  ReportData before = earlier();
+  before.document["repositories"] = {{{"git", "https://h/a"}, {"upgrade", one}},
+                                     {{"git", "https://h/a"}, {"upgrade", two}}};
+  before.results = {unit("https://h/a", ".", "flaky"), unit("https://h/a", ".", "compatible")};
+  ReportData later = before;
+  later.document["repositories"].erase(1);
+  later.results = {unit("https://h/a", ".", "regressed")};
+  for (ReportData* data : {&before, &later}) {
+    for (std::size_t i = 0; i < data->results.size(); ++i) data->results[i]["ordinal"] = i;
+  }
+
+  EXPECT_EQ(sum_line(merged(before, later).results), "2 units = 1 compatible + 1 regressed");
 }
 
 }  // namespace

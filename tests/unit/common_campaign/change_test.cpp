@@ -7,6 +7,7 @@ namespace cupel::campaign {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr const char* kHead =
     "apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories: [{module: "
@@ -117,7 +118,9 @@ TEST(ChangeKinds, ADiffThatIsTooLargeOrNoneIsRefused) {
 TEST(ChangeKinds, ACampaignWithAChangeFailsOnRegressions) {
   EXPECT_THAT(parsed("").fail_on, ElementsAre(Verdict::failing, Verdict::refused));
   EXPECT_THAT(parsed("change: {go: {version: \"1.26\"}}\n").fail_on,
-              ElementsAre(Verdict::regressed));
+              ElementsAre(Verdict::regressed, Verdict::changed_failure));
+  EXPECT_THAT(parsed("change: {go: {version: \"1.26\"}}\nbaseline: {mode: \"off\"}\n").fail_on,
+              ElementsAre(Verdict::failing));
   EXPECT_THAT(parsed("change: {go: {version: \"1.26\"}}\ngate: {fail_on: [flaky]}\n").fail_on,
               ElementsAre(Verdict::flaky));
 }
@@ -128,6 +131,76 @@ TEST(ChangeKinds, AllRepeatsMustShowADifferenceUnlessToldOtherwise) {
   EXPECT_EQ(parsed("confirm: {runs: 5, need: 4}\n").confirm, (Confirm{5, 4}));
   EXPECT_EQ(parsed("confirm: {runs: 0}\n").confirm, (Confirm{0, 0}));
   EXPECT_EQ(parsed("baseline: {mode: \"off\"}\naa: 20\n").baseline, Baseline::off);
+}
+
+constexpr const char* kNoRepositories = "apiVersion: cupel/v1\nkind: Campaign\nname: n\n";
+
+std::string faults_of(const std::string& yaml) {
+  const ParsedCampaign result = parse_yaml(kNoRepositories + yaml, "c.yaml");
+  EXPECT_FALSE(result);
+  return text::render(result.diagnostics);
+}
+
+TEST(OwnUpgrades, EachRepositoryMayHaveItsOwn) {
+  const ParsedCampaign result = parse_yaml(
+      std::string(kNoRepositories) +
+          "repositories:\n  - module: example.com/a@v1.0.0\n    upgrade:\n      - {module: "
+          "z.org/b, version: v1.1.0}\n      - {module: a.org/b, version: latest}\n  - {file: "
+          "l.txt, upgrade: [{module: m.org/c, version: patch}]}\nchange: {upgrade: {}}\n",
+      "c.yaml", [](const std::string&) -> Result<std::string> {
+        return std::string("example.com/b@v1.0.0\nexample.com/c@v1.0.0\n");
+      });
+
+  ASSERT_TRUE(result) << text::render(result.diagnostics);
+  const auto& entries = result.campaign->repositories;
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_THAT(entries[0].upgrade,
+              ElementsAre(ModuleTarget{"a.org/b", "latest"}, ModuleTarget{"z.org/b", "v1.1.0"}));
+  EXPECT_THAT(entries[2].upgrade, ElementsAre(ModuleTarget{"m.org/c", "patch"}));
+  expect_round_trip(*result.campaign);
+}
+
+TEST(OwnUpgrades, ARepositoryWithoutOneTakesTheCampaigns) {
+  const ParsedCampaign result =
+      parse_yaml(std::string(kNoRepositories) +
+                     "repositories:\n  - {module: example.com/a@v1.0.0}\n  - {module: "
+                     "example.com/b@v1.0.0, upgrade: "
+                     "[{module: m.org/c, version: v1.2.3}]}\nchange: {upgrade: [{module: m.org/d, "
+                     "version: v1.0.1}]}\n",
+                 "c.yaml");
+
+  ASSERT_TRUE(result) << text::render(result.diagnostics);
+  EXPECT_TRUE(result.campaign->repositories[0].upgrade.empty());
+  expect_round_trip(*result.campaign);
+}
+
+TEST(OwnUpgrades, ARepositoryThatNothingIsUpgradedInIsNamed) {
+  const std::string faults = faults_of(
+      "repositories:\n  - {module: example.com/a@v1.0.0, upgrade: [{module: m.org/c, version: "
+      "v1.2.3}]}\n"
+      "  - {module: example.com/b@v1.0.0}\nchange: {upgrade: {}}\n");
+
+  EXPECT_THAT(faults, HasSubstr("example.com/b@v1.0.0 has no upgrade of its own"));
+}
+
+TEST(OwnUpgrades, GoWithNamedUpgradesAlone) {
+  const std::string own =
+      "repositories:\n  - {module: example.com/a@v1.0.0, upgrade: [{module: m.org/c, version: "
+      "v1.2.3}]}\n";
+
+  for (const char* change :
+       {"", "change: {go: {version: \"1.26\"}}\n", "change: {upgrade: {select: smallest}}\n"}) {
+    EXPECT_THAT(faults_of(own + change), HasSubstr("c.yaml:5:5: ")) << change;
+  }
+}
+
+TEST(OwnUpgrades, AModuleStandsOnce) {
+  const std::string faults = faults_of(
+      "repositories:\n  - module: example.com/a@v1.0.0\n    upgrade:\n      - {module: m.org/c, "
+      "version: "
+      "v1.2.3}\n      - {module: m.org/c, version: v1.2.4}\nchange: {upgrade: {}}\n");
+
+  EXPECT_THAT(faults, HasSubstr("repositories[0].upgrade: module m.org/c stands twice"));
 }
 
 }  // namespace

@@ -26,6 +26,44 @@ TEST_F(MachineTest, WalksAUnitFromSourceToVerdict) {
   EXPECT_TRUE(machine_.quiet());
 }
 
+TEST_F(MachineTest, AsksARepositoryItsOwnUpgradeAndTheOthersTheCampaigns) {
+  join("k1", 1, 8);
+  SubmitCampaign event;
+  event.request = ++requests_;
+  event.campaign.name = "c";
+  event.campaign.repositories = {git("a"), git("b")};
+  event.campaign.repositories[1].upgrade = {{"m.org/own", "v1.1.0"}};
+  Upgrade all;
+  all.modules = {{"m.org/all", "v1.0.1"}};
+  event.campaign.change = all;
+  event.document = "{}";
+  event.owner = "ann";
+  step(std::move(event));
+
+  std::map<std::string, std::string> upgraded;
+  std::map<RepositoryId, std::string> names;
+  for (std::size_t next = 0; upgraded.size() < 2 && next < sent_.size(); ++next) {
+    const auto* found = std::get_if<Lease>(&sent_[next].message);
+    if (found == nullptr) continue;
+    const Lease lease = *found;
+    TaskResult result = passing(lease);
+    if (const auto* source = std::get_if<AcquireSource>(&lease.spec.work)) {
+      names[lease.spec.repository] = std::get<GitSource>(source->source).url;
+      result = acquired(lease);
+    } else if (std::holds_alternative<AcquireModules>(lease.spec.work)) {
+      result.modules = ModuleFacts{};
+    } else if (const auto* mutate = std::get_if<Mutate>(&lease.spec.work)) {
+      upgraded[names[lease.spec.repository]] =
+          std::get<Upgrade>(mutate->change).modules.front().module;
+      continue;
+    }
+    from("k1", ResultMessage{result});
+  }
+
+  EXPECT_EQ(upgraded, (std::map<std::string, std::string>{{"https://example.com/a", "m.org/all"},
+                                                          {"https://example.com/b", "m.org/own"}}));
+}
+
 TEST_F(MachineTest, FinishesARefusedSourceWithoutATask) {
   campaign::RepositoryEntry entry;
   entry.source =
