@@ -14,11 +14,11 @@ Campaign full_campaign() {
   campaign.labels = {{"a", "b"}};
   campaign.priority = 7;
   campaign.repositories = {
-      {GitSource{"https://h/x.git", "main"}, {"sub"}, {}},
-      {ModuleSource{"example.com/m", "v1.0.0"}, {}, {}},
-      {BundleSource{sha256("pack"), std::string(40, 'a'), "../folder"}, {}, {}},
-      {RefusedSource{"../odd", Reason::hostile_git_config, "core.fsmonitor is set"}, {}, {}},
-      {LocalPath{"../p", ""}, {}, {}},
+      {GitSource{"https://h/x.git", "main"}, {"sub"}, {}, {}},
+      {ModuleSource{"example.com/m", "v1.0.0"}, {}, {}, {}},
+      {BundleSource{sha256("pack"), std::string(40, 'a'), "../folder"}, {}, {}, {}},
+      {RefusedSource{"../odd", Reason::hostile_git_config, "core.fsmonitor is set"}, {}, {}, {}},
+      {LocalPath{"../p", ""}, {}, {}, {}},
   };
   campaign.settings.packages = {"./a/..."};
   campaign.settings.tags = {"x"};
@@ -61,7 +61,7 @@ TEST(CanonicalJson, TwoSpellingsOfOneCampaignHaveOneDigest) {
 TEST(CanonicalJson, ItsBytesAreStable) {
   Campaign campaign;
   campaign.name = "n";
-  campaign.repositories = {{ModuleSource{"example.com/a", "v1.0.0"}, {}, {}}};
+  campaign.repositories = {{ModuleSource{"example.com/a", "v1.0.0"}, {}, {}, {}}};
 
   EXPECT_EQ(
       to_canonical_json(campaign),

@@ -22,7 +22,7 @@ TEST(CampaignFile, TheShortestOneGetsEveryDefault) {
 
   Campaign expected;
   expected.name = "first";
-  expected.repositories.push_back({ModuleSource{"example.com/a", "v1.0.0"}, {}, {}});
+  expected.repositories.push_back({ModuleSource{"example.com/a", "v1.0.0"}, {}, {}, {}});
   EXPECT_EQ(campaign, expected);
   EXPECT_EQ(campaign.repositories[0].place.line, 5);
   EXPECT_EQ(campaign.repositories[0].place.column, 5);

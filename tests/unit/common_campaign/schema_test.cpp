@@ -67,7 +67,7 @@ TEST(CampaignSchema, NamesTheKeysOfTheCanonicalFormAndNoOthersThere) {
   collect(json::parse(json_schema()), "", keys);
   Campaign campaign;
   campaign.settings.custom = {{"lint", {"true"}, 1}};
-  campaign.repositories = {{GitSource{"https://h/x", "r"}, {"s"}, {}}};
+  campaign.repositories = {{GitSource{"https://h/x", "r"}, {"s"}, {}, {}}};
   const json canonical = json::parse(to_canonical_json(campaign));
 
   const std::function<void(const json&, const std::string&)> visit = [&](const json& node,
