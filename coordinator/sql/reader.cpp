@@ -1,5 +1,6 @@
 #include "common/core/json.hpp"
 #include "coordinator/sql/columns.hpp"
+#include "coordinator/sql/event_packs.hpp"
 #include "coordinator/sql/store.hpp"
 
 #include <nlohmann/json.hpp>
@@ -459,27 +460,32 @@ Result<std::vector<EventRow>> SqlReader::events_after(std::uint64_t seq,
   using List = std::vector<EventRow>;
   return inside_->read<List>([&](soci::session& session, List& list) -> Result<void> {
     const Number after = to_sql(seq);
-    const Number rows = std::min(limit, kRowsMax);
+    const std::size_t wanted = std::min<std::size_t>(limit, kRowsMax);
     const Number owner = campaign ? to_sql(campaign->value) : 0;
-    Number number = 0, from = 0, at = 0;
-    std::string type, body;
+    Number first = 0, last = 0, from = 0, at = 0;
+    EventPack pack;
     const std::string where = campaign ? " AND campaign = :c" : "";
     soci::statement statement(session);
     statement.exchange(use(after));
     if (campaign) statement.exchange(use(owner));
-    statement.exchange(use(rows));
-    statement.exchange(into(number));
+    statement.exchange(into(last));
+    statement.exchange(into(first));
     statement.exchange(into(from));
-    statement.exchange(into(type));
-    statement.exchange(into(body));
+    statement.exchange(into(pack.body));
     statement.exchange(into(at));
     statement.alloc();
-    statement.prepare("SELECT seq, campaign, type, body, at_us FROM events WHERE seq > :a" + where +
-                      " ORDER BY seq LIMIT :l");
+    statement.prepare("SELECT last, first, campaign, body, at_us FROM event_packs WHERE last > :a" +
+                      where + " ORDER BY last");
     statement.define_and_bind();
     statement.execute();
-    while (statement.fetch())
-      list.push_back({from_sql(number), {from_sql(from)}, type, body, {at}});
+    while (list.size() < wanted && statement.fetch()) {
+      pack.first = from_sql(first);
+      pack.last = from_sql(last);
+      pack.campaign = {from_sql(from)};
+      pack.at = {at};
+      if (auto unpacked = unpack_events(pack, seq, list); !unpacked) return unpacked;
+    }
+    if (list.size() > wanted) list.resize(wanted);
     return {};
   });
 }
@@ -488,7 +494,7 @@ Result<std::uint64_t> SqlReader::last_event() {
   return inside_->read<std::uint64_t>(
       [](soci::session& session, std::uint64_t& last) -> Result<void> {
         Number seq = 0;
-        session << "SELECT COALESCE(MAX(seq), 0) FROM events", into(seq);
+        session << "SELECT COALESCE(MAX(last), 0) FROM event_packs", into(seq);
         last = from_sql(seq);
         return {};
       });

@@ -1,6 +1,7 @@
 #include "coordinator/sql/statements.hpp"
 
 #include "common/core/json_text.hpp"
+#include "coordinator/sql/event_packs.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -146,11 +147,9 @@ struct Statements::All {
              use(id), use(text1), use(text2), use(text3), use(text4), use(at), use(at))),
         drain_worker((s.prepare << "UPDATE workers SET draining = :on WHERE id = :id", use(number1),
                       use(id))),
-        insert_event((
-            s.prepare
-                << "INSERT INTO events (seq, campaign, type, body, at_us) VALUES (:seq, :campaign, "
-                   ":type, :body, :at)",
-            use(id), use(campaign), use(text1), use(text2), use(at))),
+        insert_events((s.prepare << "INSERT INTO event_packs (last, first, campaign, body, at_us) "
+                                    "VALUES (:last, :first, :campaign, :body, :at)",
+                       use(id), use(number1), use(campaign), use(text1), use(at))),
         reserve(
             (s.prepare
                  << "UPDATE sequences SET value = :value WHERE name = :name AND value < :value2",
@@ -178,8 +177,11 @@ struct Statements::All {
 
   Result<void> one_row(soci::statement& statement, std::string_view what, std::uint64_t of);
 
+  void write_events();
+
   std::uint64_t next_event;
   Applied* applied = nullptr;
+  std::vector<EventAppended> events;  ///< Of the batch under way.
 
   Number id = 0, campaign = 0, repository = 0, unit = 0, task = 0, worker = 0, preferred = 0,
          token = 0;
@@ -189,7 +191,7 @@ struct Statements::All {
   soci::statement insert_campaign, change_campaign, insert_repository, pin_repository,
       hold_repository, insert_unit, finish_unit, put_progress, drop_progress, put_comparison,
       see_flake, insert_task, insert_spec, lease_task, read_spec, end_attempt, count_interruptions,
-      return_task, finish_task, insert_result, change_task, see_worker, drain_worker, insert_event,
+      return_task, finish_task, insert_result, change_task, see_worker, drain_worker, insert_events,
       reserve;
 };
 
@@ -411,15 +413,19 @@ Result<void> Statements::All::operator()(const WorkerDrain& t) {
 }
 
 Result<void> Statements::All::operator()(EventAppended& t) {
-  const std::uint64_t seq = next_event++;
-  id = to_sql(seq);
-  campaign = to_sql(t.campaign.value);
-  text1 = t.type;
-  text2 = t.body;
-  at = t.at.us;
-  insert_event.execute(true);
-  applied->events.push_back({seq, t.campaign, std::move(t.type), std::move(t.body), t.at});
+  events.push_back(std::move(t));
   return {};
+}
+
+void Statements::All::write_events() {
+  for (EventPack& pack : pack_events(std::exchange(events, {}), next_event, applied->events)) {
+    id = to_sql(pack.last);
+    number1 = to_sql(pack.first);
+    campaign = to_sql(pack.campaign.value);
+    text1 = std::move(pack.body);
+    at = pack.at.us;
+    insert_events.execute(true);
+  }
 }
 
 Result<void> Statements::All::operator()(const SequencesReserved& t) {
@@ -443,6 +449,7 @@ Statements::~Statements() = default;
 
 Result<void> Statements::apply(std::vector<Transition>& batch, Applied& applied) {
   all_->applied = &applied;
+  all_->events.clear();  // of a batch that was rolled back
   for (std::size_t i = 0; i < batch.size(); ++i) {
     // A unit that is judged as it is made is written once.
     auto* created = std::get_if<UnitCreated>(&batch[i]);
@@ -457,6 +464,7 @@ Result<void> Statements::apply(std::vector<Transition>& batch, Applied& applied)
     }
     if (auto done = std::visit(*all_, batch[i]); !done) return done;
   }
+  all_->write_events();
   return {};
 }
 

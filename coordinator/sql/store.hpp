@@ -42,8 +42,9 @@ class SqlWriter final : public StoreWriter {
   ~SqlWriter() override;
 
   void apply(std::vector<Transition> batch, std::function<void(Result<Applied>)> done) override;
-  /// Removes at most `limit` events that are older than `before`, the oldest first; those of open
-  /// campaigns stay, and so does the last one, from which numbers go on. `done` as for apply.
+  /// Removes at most `limit` rows of events (event_packs.hpp) that are older than `before`, the
+  /// oldest first; those of open campaigns stay, and so does the last one, from which numbers go
+  /// on. `done` gets the number of events that went; else as for apply.
   void expire_events(WallTime before, std::uint32_t limit,
                      std::function<void(Result<std::uint64_t>)> done);
   [[nodiscard]] std::size_t waiting() const { return waiting_; }

@@ -32,7 +32,7 @@ Result<std::unique_ptr<SqlWriter>> SqlWriter::open(const std::filesystem::path& 
   const auto prepared = inside->connection->guarded([&]() -> Result<void> {
     soci::session& session = inside->connection->session();
     long long last = 0;
-    session << "SELECT COALESCE(MAX(seq), 0) FROM events", soci::into(last);
+    session << "SELECT COALESCE(MAX(last), 0) FROM event_packs", soci::into(last);
     inside->statements = std::make_unique<Statements>(session, from_sql(last) + 1);
     return {};
   });
@@ -67,14 +67,16 @@ void SqlWriter::expire_events(WallTime before, std::uint32_t limit,
   auto work = [this, before, limit, removed] {
     const long long cutoff = before.us;
     const long long rows = limit;
-    soci::statement statement =
-        (inside_->connection->session().prepare
-             << "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE at_us < :cutoff "
-                "AND seq < (SELECT MAX(seq) FROM events) AND campaign NOT IN (SELECT id FROM "
-                "campaigns WHERE state NOT IN ('finished', 'cancelled')) ORDER BY seq LIMIT :rows)",
-         soci::use(cutoff), soci::use(rows));
-    statement.execute(true);
-    *removed = static_cast<std::uint64_t>(statement.get_affected_rows());
+    const std::string which =
+        "FROM event_packs WHERE last IN (SELECT last FROM event_packs WHERE at_us < :cutoff AND "
+        "last < (SELECT MAX(last) FROM event_packs) AND campaign NOT IN (SELECT id FROM campaigns "
+        "WHERE state NOT IN ('finished', 'cancelled')) ORDER BY last LIMIT :rows)";
+    long long events = 0;
+    soci::session& session = inside_->connection->session();
+    session << "SELECT COALESCE(SUM(last - first + 1), 0) " + which, soci::into(events),
+        soci::use(cutoff), soci::use(rows);
+    session << "DELETE " + which, soci::use(cutoff), soci::use(rows);
+    *removed = static_cast<std::uint64_t>(events);
   };
   auto answered = [removed, done = std::move(done)](Result<Applied> applied) {
     if (applied) {

@@ -27,8 +27,10 @@ using RetentionTest = StoreTest;
 TEST_F(RetentionTest, OldEventsGoAndThoseOfOpenCampaignsStay) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   const std::uint64_t before = *reader_->last_event();
-  ASSERT_TRUE(commit(
-      *writer_, {event({}, 1), event(kCampaign, 1), event({}, 2), event({}, 9), event({}, 3)}));
+  for (const Transition& one :
+       {event({}, 1), event(kCampaign, 1), event({}, 2), event({}, 9), event({}, 3)}) {
+    ASSERT_TRUE(commit(*writer_, {one}));
+  }
 
   EXPECT_EQ(*expire(*writer_, {5 * kDay}), 2U) << "not the open campaign's, not the last one";
 
@@ -54,13 +56,17 @@ TEST_F(RetentionTest, NumbersGoOnAfterEverythingOldIsGone) {
 }
 
 TEST_F(RetentionTest, OneCommitRemovesNoMoreThanItsLimit) {
-  std::vector<Transition> many;
-  for (int i = 0; i < 25; ++i) many.push_back(event({}, 1));
-  ASSERT_TRUE(commit(*writer_, std::move(many)));
+  for (int i = 0; i < 25; ++i) ASSERT_TRUE(commit(*writer_, {event({}, 1)}));
 
   EXPECT_EQ(*expire(*writer_, {5 * kDay}, 10), 10U);
   EXPECT_EQ(*expire(*writer_, {5 * kDay}, 10), 10U);
   EXPECT_EQ(*expire(*writer_, {5 * kDay}, 10), 4U);
+}
+
+TEST_F(RetentionTest, EventsThatShareARowAreCountedOneByOne) {
+  ASSERT_TRUE(commit(*writer_, {event({}, 1), event({}, 1), event({}, 1)}));
+  ASSERT_TRUE(commit(*writer_, {event({}, 9)}));
+  EXPECT_EQ(*expire(*writer_, {5 * kDay}), 3U);
 }
 
 TEST_F(RetentionTest, AnOpenCampaignHoldsBackTheAgeOfArtifacts) {

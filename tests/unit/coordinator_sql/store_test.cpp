@@ -305,10 +305,12 @@ TEST_F(StoreTest, EventsAreReadAfterANumber) {
   const auto one = reader_->events_after(0, CampaignId{1}, 10);
 
   ASSERT_EQ(all->size(), 2U);
-  EXPECT_EQ((*all)[0].type, "b");
+  EXPECT_EQ((*all)[0].type, "c") << "a commit's events are numbered campaign by campaign";
+  EXPECT_EQ((*all)[1].type, "b");
   ASSERT_EQ(one->size(), 2U);
   EXPECT_EQ((*one)[0].body, R"({"x":1})");
-  EXPECT_EQ((*one)[1].seq, 3U);
+  EXPECT_EQ((*one)[1].type, "c");
+  EXPECT_EQ((*one)[1].seq, 2U);
   EXPECT_EQ(*reader_->last_event(), 3U);
 }
 
