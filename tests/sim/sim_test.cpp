@@ -20,7 +20,7 @@ using testing::HasSubstr;
 #ifdef CUPEL_SIM_SLOW
 constexpr std::uint64_t kSeedsPerBlock = 15;
 #else
-constexpr std::uint64_t kSeedsPerBlock = 200;
+constexpr std::uint64_t kSeedsPerBlock = 2000;
 #endif
 constexpr std::uint64_t kBlocks = 10;
 
