@@ -20,6 +20,7 @@ namespace cupel::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr auto kSilenceMax = std::chrono::seconds(30);
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 
 /// Progress on the screen: a block that is redrawn, or a line for each unit.
@@ -39,12 +40,25 @@ class Display {
     if (!body.is_object()) return true;
     if (events_) console_.out(body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
     const auto line = progress_.take(body);
-    if (line && console_.progress_lines()) console_.say(*line);
+    if (console_.progress_lines()) tell(line);
     redraw(progress_.finished());
     return !progress_.finished();
   }
 
  private:
+  /// A line for each unit; and where units take long, one that something happens.
+  void tell(const std::optional<std::string>& line) {
+    const auto now = Clock::now();
+    if (line) {
+      console_.say(*line);
+    } else if (now - told_ < kSilenceMax || progress_.finished()) {
+      return;
+    } else {
+      console_.say(progress_.state_line(std::chrono::duration<double>(now - began_).count()));
+    }
+    told_ = now;
+  }
+
   void redraw(bool now) {
     if (!console_.progress_block() || (!now && Clock::now() - drawn_ < kRedraw)) return;
     drawn_ = Clock::now();
@@ -56,6 +70,7 @@ class Display {
   Progress progress_;
   bool events_;
   Clock::time_point began_ = Clock::now();
+  Clock::time_point told_ = began_;
   Clock::time_point drawn_;
 };
 

@@ -25,6 +25,18 @@ const json& comparison_of(const json& unit) {
   return member(unit, "comparison");
 }
 
+/// The unit's own finding says more than the comparison, which keeps a message's beginning.
+std::string words_of(const json& unit, const json& item) {
+  for (const json& finding : list_of(unit, "findings")) {
+    const bool same = text_of(finding, "kind") == text_of(item, "kind") &&
+                      text_of(finding, "package") == text_of(item, "package") &&
+                      text_of(finding, "test") == text_of(item, "test") &&
+                      text_of(finding, "message").starts_with(text_of(item, "message"));
+    if (same) return text_of(finding, "message");
+  }
+  return text_of(item, "message");
+}
+
 }  // namespace
 
 bool has_change(const ReportData& data) {
@@ -39,8 +51,8 @@ std::vector<Cause> causes_of(const json& unit) {
   std::set<std::string> seen;
   const auto add = [&](std::string name, const json& item) {
     if (name.empty() || !seen.insert(name).second) return;
-    causes.push_back(
-        {std::move(name), text_of(item, "kind"), first_line(text_of(item, "message"), 200)});
+    causes.push_back({std::move(name), text_of(item, "kind"),
+                      first_line(text_of(item, "message"), 200), excerpt_of(words_of(unit, item))});
   };
   for (const json& item : list_of(comparison_of(unit), "introduced")) {
     if (text_of(item, "fate") != "confirmed") continue;
@@ -78,6 +90,8 @@ std::vector<Group> group_by_cause(const std::vector<json>& results) {
       group.kind = best->kind;
       group.message = best->message;
       group.signature = best->name;
+      group.excerpt = best->excerpt;
+      group.example = unit_name(*one.unit);
     }
     group.units.push_back(unit_name(*one.unit));
   }

@@ -21,6 +21,7 @@ struct Cause {
   std::string name;  ///< "dependency:M@V" or the signature.
   std::string kind;
   std::string message;
+  std::string excerpt;  ///< As of Group.
 };
 /// The confirmed new problems of a unit, without repetition; empty for a unit that has none.
 [[nodiscard]] std::vector<Cause> causes_of(const json& unit);

@@ -60,22 +60,25 @@ std::optional<std::string> Progress::take(const json& event) {
   return std::nullopt;
 }
 
+std::size_t Progress::units_expected() const {
+  const std::size_t total = std::max(units_found_, units_finished_);
+  // While repositories are still being fetched their units aren't known, so they count themselves.
+  return std::max<std::size_t>(1, all_known() ? total : std::max(total, repositories_));
+}
+
+std::string Progress::state_line(double elapsed_seconds) const {
+  return std::to_string(units_finished_) + "/" + std::to_string(units_expected()) +
+         (all_known() ? "" : "+") + " units · " + std::to_string(live_tasks_.size()) +
+         " tasks running · " + std::to_string(std::min(repositories_acquired_, repositories_)) +
+         "/" + std::to_string(repositories_) + " repositories fetched · " +
+         text::format_seconds(elapsed_seconds);
+}
+
 std::vector<std::string> Progress::block(std::size_t columns, double elapsed_seconds) const {
   std::vector<std::string> lines;
   lines.push_back(title_);
-  const bool all_known = repositories_acquired_ >= repositories_;
-  const std::size_t total = std::max(units_found_, units_finished_);
-  // While repositories are still being fetched their units aren't known, so the bar counts
-  // repositories too.
-  const std::size_t done = units_finished_;
-  const std::size_t expected =
-      std::max<std::size_t>(1, all_known ? total : std::max(total, repositories_));
-  lines.push_back(bar(done, expected, kBarColumns) + "  " + std::to_string(done) + "/" +
-                  std::to_string(expected) + (all_known ? "" : "+") + " units · " +
-                  std::to_string(live_tasks_.size()) + " tasks running · " +
-                  std::to_string(std::min(repositories_acquired_, repositories_)) + "/" +
-                  std::to_string(repositories_) + " repositories fetched · " +
-                  text::format_seconds(elapsed_seconds));
+  lines.push_back(bar(units_finished_, units_expected(), kBarColumns) + "  " +
+                  state_line(elapsed_seconds));
   std::string counts;
   for (const auto& [verdict, count] : verdicts_)
     counts += (counts.empty() ? "" : " + ") + verdict + " " + std::to_string(count);

@@ -19,12 +19,17 @@ class Progress {
 
   /// Lines of the status block, each at most `columns` wide.
   [[nodiscard]] std::vector<std::string> block(std::size_t columns, double elapsed_seconds) const;
+  /// "3/24+ units · 2 tasks running · 5/24 repositories fetched · 2m10s".
+  [[nodiscard]] std::string state_line(double elapsed_seconds) const;
   [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] std::size_t units_finished() const { return units_finished_; }
   /// From the campaign's summary, before the first event.
   void start(std::string title, std::size_t repositories);
 
  private:
+  [[nodiscard]] bool all_known() const { return repositories_acquired_ >= repositories_; }
+  [[nodiscard]] std::size_t units_expected() const;
+
   std::string title_;
   std::size_t repositories_ = 0;
   std::size_t repositories_acquired_ = 0;

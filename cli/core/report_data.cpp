@@ -100,6 +100,8 @@ std::vector<Group> group_failures(const std::vector<json>& results) {
     std::string kind;
     std::string message;
     std::set<std::string> units;
+    std::string excerpt;
+    std::string example;
   };
   std::map<std::string, Found> groups;
   for (const json& unit : results) {
@@ -118,6 +120,8 @@ std::vector<Group> group_failures(const std::vector<json>& results) {
       if (group.units.empty()) {
         group.kind = text_of(finding, "kind");
         group.message = first_line(text_of(finding, "message"), 200);
+        group.excerpt = excerpt_of(text_of(finding, "message"));
+        group.example = unit_name(unit);
       }
       group.units.insert(unit_name(unit));
       grouped = true;
@@ -129,13 +133,20 @@ std::vector<Group> group_failures(const std::vector<json>& results) {
     if (group.units.empty()) {
       group.kind = reason;
       group.message = first_line(message_of(unit), 200);
+      group.excerpt = excerpt_of(message_of(unit));
+      group.example = unit_name(unit);
     }
     group.units.insert(unit_name(unit));
   }
   std::vector<Group> ordered;
   for (auto& [signature, found] : groups) {
-    ordered.push_back(
-        {"", found.kind, found.message, signature, {found.units.begin(), found.units.end()}});
+    ordered.push_back({.id = {},
+                       .kind = found.kind,
+                       .message = found.message,
+                       .signature = signature,
+                       .units = {found.units.begin(), found.units.end()},
+                       .excerpt = found.excerpt,
+                       .example = found.example});
   }
   std::ranges::move(group_by_cause(results), std::back_inserter(ordered));
   std::ranges::sort(ordered, [](const Group& a, const Group& b) {
@@ -157,6 +168,20 @@ std::vector<const json*> in_reading_order(const std::vector<json>& results) {
   ordered.reserve(keyed.size());
   for (const auto& entry : keyed) ordered.push_back(std::get<2>(entry));
   return ordered;
+}
+
+std::string excerpt_of(std::string_view text) {
+  constexpr std::size_t kLines = 20;
+  constexpr std::size_t kBytes = 2'000;
+  const std::string clean = text::printable(text);
+  std::string_view kept = text::cut_to_bytes(clean, kBytes);
+  std::size_t end = 0;
+  for (std::size_t lines = 0; lines < kLines && end < kept.size(); ++lines) {
+    end = std::min(kept.find('\n', end), kept.size() - 1) + 1;
+  }
+  std::string out(kept.substr(0, end));
+  while (out.ends_with('\n')) out.pop_back();
+  return out.size() + 1 < clean.size() ? out + "\n…" : out;
 }
 
 std::string first_line(std::string_view text, std::size_t columns) {

@@ -50,6 +50,8 @@ struct Group {
   std::string message;             ///< Of its first finding.
   std::string signature;           ///< Or "dependency:M@V", or "reason:R".
   std::vector<std::string> units;  ///< Names, sorted, each once.
+  std::string excerpt;             ///< What one of them, `example`, printed: some lines.
+  std::string example;             ///< A unit's name.
 };
 /// Of the units without a good end, the largest first. A unit of a campaign with a change is in one
 /// group, that of its most frequent cause (change_report.hpp); another one in one for each of its
@@ -59,6 +61,9 @@ struct Group {
 /// Units ordered for people: failing, inconclusive, refused, cancelled, open, the others; then by
 /// name.
 [[nodiscard]] std::vector<const json*> in_reading_order(const std::vector<json>& results);
+
+/// The first lines of a text without control characters: at most 20, and 2,000 bytes.
+[[nodiscard]] std::string excerpt_of(std::string_view text);
 
 /// First line of text, without control characters, at most `columns` wide.
 [[nodiscard]] std::string first_line(std::string_view text, std::size_t columns);

@@ -18,7 +18,9 @@ json groups_of(const ReportData& data) {
                       {"kind", group.kind},
                       {"message", group.message},
                       {"signature", group.signature},
-                      {"units", group.units}});
+                      {"units", group.units},
+                      {"excerpt", group.excerpt},
+                      {"example", group.example}});
   }
   return groups;
 }

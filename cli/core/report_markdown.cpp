@@ -76,10 +76,13 @@ std::string head_section(const ReportData& data) {
   return out;
 }
 
+/// A group shows what one of its units printed, and names all.
 std::string group_block(const Group& group) {
-  std::string out = "### " + group.id + ": " + std::to_string(group.units.size()) +
-                    (group.units.size() == 1 ? " unit" : " units") + ", " + cell(group.kind, 80) +
-                    "\n\n" + code_block(group.message) + "\n";
+  std::string out =
+      "### " + group.id + ": " + std::to_string(group.units.size()) +
+      (group.units.size() == 1 ? " unit" : " units") + ", " + cell(group.kind, 80) + "\n\n" +
+      code_block(group.excerpt.empty() ? group.message : group.excerpt) +
+      (group.units.size() > 1 ? "of " + cell(group.example, 200) + ", one of:\n\n" : "\n");
   for (std::size_t i = 0; i < group.units.size() && i < kGroupUnitsShown; ++i)
     out += "- " + cell(group.units[i], 200) + "\n";
   if (group.units.size() > kGroupUnitsShown)

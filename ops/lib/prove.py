@@ -193,14 +193,17 @@ def main():
     parser.add_argument("name")
     parser.add_argument("--cupel", required=True)
     parser.add_argument("--slots", type=int, default=2)
-    parser.add_argument("--keep", help="folder for report, patches, trees and the fleet's state")
+    parser.add_argument("--keep", help="folder for report, patches and trees")
     options = parser.parse_args()
     options.proofs = Path(__file__).resolve().parent.parent / "proofs"
     scratch = None if options.keep else tempfile.TemporaryDirectory(prefix="cupel-prove-")
     folder = Path(options.keep or scratch.name).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
-    (folder / "state").mkdir(mode=0o700, exist_ok=True)
+    # A fleet of its own, which the next proof finds again: seeds of build caches, and results to look at.
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    state = home / "cupel" / "prove"
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
     report, seconds, runs = run_campaign(options, folder, environment)
     expect = json.loads((options.proofs / (options.name + ".expect.json")).read_text())
     wrong = compare(report, expect)

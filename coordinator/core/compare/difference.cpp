@@ -38,17 +38,59 @@ std::set<std::string> failing_tests(const Book& book, const Run& run) {
   return tests;
 }
 
-/// A failing subtest counts as known when a parent of it fails on both sides (rule C4).
-bool parent_fails(const Mark& mark, const std::set<std::string>& before,
-                  const std::set<std::string>& after) {
-  if (family(mark) != "test") return false;
-  for (std::size_t slash = mark.test.rfind('/'); slash != std::string::npos && slash > 0;
-       slash = mark.test.rfind('/', slash - 1)) {
-    const std::string parent = mark.package + '\0' + mark.test.substr(0, slash);
-    if (before.contains(parent) && after.contains(parent)) return true;
+/// Subtests whose names are others each time (rule C4): one that fails on one side alone, under a
+/// parent that fails on both, stands for one of the other side. Where a side has more of them than
+/// the other, there is nothing that those could stand for.
+class Renamed {
+ public:
+  Renamed(const Book& book, const Run& before, const Run& after, const Problems& old_ones,
+          const Problems& new_ones)
+      : before_(failing_tests(book, before)), after_(failing_tests(book, after)) {
+    count(book, old_ones, new_ones, alone_before_);
+    count(book, new_ones, old_ones, alone_after_);
   }
-  return false;
-}
+
+  [[nodiscard]] bool explains_new(const Mark& mark) const {
+    return covered(mark, alone_after_, alone_before_);
+  }
+  [[nodiscard]] bool explains_gone(const Mark& mark) const {
+    return covered(mark, alone_before_, alone_after_);
+  }
+
+ private:
+  using Counts = std::map<std::string, std::size_t>;
+
+  /// The nearest parent that fails on both sides; empty where there is none.
+  [[nodiscard]] std::string failing_parent(const Mark& mark) const {
+    if (family(mark) != "test") return {};
+    for (std::size_t slash = mark.test.rfind('/'); slash != std::string::npos && slash > 0;
+         slash = mark.test.rfind('/', slash - 1)) {
+      std::string parent = mark.package + '\0' + mark.test.substr(0, slash);
+      if (before_.contains(parent) && after_.contains(parent)) return parent;
+    }
+    return {};
+  }
+
+  void count(const Book& book, const Problems& of, const Problems& other, Counts& alone) const {
+    for (const auto& [name, problem] : of) {
+      if (other.contains(name)) continue;
+      const std::string parent = failing_parent(book.marks[problem.mark]);
+      if (!parent.empty()) ++alone[parent];
+    }
+  }
+
+  [[nodiscard]] bool covered(const Mark& mark, const Counts& own, const Counts& others) const {
+    const std::string parent = failing_parent(mark);
+    if (parent.empty()) return false;
+    const auto there = others.find(parent);
+    return there != others.end() && own.at(parent) <= there->second;
+  }
+
+  std::set<std::string> before_;
+  std::set<std::string> after_;
+  Counts alone_before_;
+  Counts alone_after_;
+};
 
 bool is_test_of(const Mark& mark, const std::set<std::string>& packages) {
   return family(mark) == "test" && packages.contains(mark.package);
@@ -100,8 +142,7 @@ Problems problems_of(const Book& book, const Run& run) {
 Difference difference_of(const Book& book, const Run& before, const Run& after) {
   const Problems old_ones = problems_of(book, before);
   const Problems new_ones = problems_of(book, after);
-  const auto tests_before = failing_tests(book, before);
-  const auto tests_after = failing_tests(book, after);
+  const Renamed renamed(book, before, after, old_ones, new_ones);
   const auto stopped = stopped_packages(book, after);
   Difference difference;
   for (const auto& [name, problem] : new_ones) {
@@ -110,8 +151,8 @@ Difference difference_of(const Book& book, const Run& before, const Run& after) 
                     problem.count};
     const Mark& mark = book.marks[problem.mark];
     if (item.after > item.before) {
-      const bool old_news = item.before == 0 && (parent_fails(mark, tests_before, tests_after) ||
-                                                 package_fails(book, mark, old_ones));
+      const bool old_news =
+          item.before == 0 && (renamed.explains_new(mark) || package_fails(book, mark, old_ones));
       (old_news ? difference.unchanged : difference.introduced).push_back(item);
     } else if (item.after < item.before) {
       difference.resolved.push_back(item);
@@ -127,8 +168,7 @@ Difference difference_of(const Book& book, const Run& before, const Run& after) 
     const Mark& mark = book.marks[problem.mark];
     if (is_test_of(mark, stopped)) {
       difference.not_run.push_back(item);
-    } else if (parent_fails(mark, tests_before, tests_after) ||
-               package_fails(book, mark, new_ones)) {
+    } else if (renamed.explains_gone(mark) || package_fails(book, mark, new_ones)) {
       difference.unchanged.push_back(item);
     } else {
       difference.resolved.push_back(item);

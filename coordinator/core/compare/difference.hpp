@@ -36,7 +36,7 @@ struct Difference {
   std::vector<Item> resolved;    ///< Less often after, and it could have shown.
   std::vector<Item> altered;     ///< As often, with another signature.
   std::vector<Item> not_run;     ///< Gone because its package didn't get that far.
-  std::vector<Item> unchanged;   ///< Among them failing subtests under a parent that fails in both.
+  std::vector<Item> unchanged;   ///< Among them subtests that stand for one another (rule C4).
 
   [[nodiscard]] bool empty() const {
     return introduced.empty() && resolved.empty() && altered.empty() && not_run.empty();

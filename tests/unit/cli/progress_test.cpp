@@ -48,6 +48,8 @@ TEST(Progress, TheBlockCountsWhatIsKnown) {
                              "████████░░░░░░░░░░░░░░░░  1/3+ units · 0 tasks running · 1/2 "
                              "repositories fetched · 1m01s",
                              "1 finished = passing 1   (1 attempts repeated)", "last: a passing"));
+  EXPECT_EQ(progress.state_line(61),
+            "1/3+ units · 0 tasks running · 1/2 repositories fetched · 1m01s");
   for (const std::string& line : progress.block(20, 61)) EXPECT_LE(text::width(line), 20U);
 }
 

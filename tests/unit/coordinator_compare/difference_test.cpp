@@ -57,6 +57,30 @@ TEST(DifferenceOf, ASubtestUnderAParentThatFailsOnBothSidesIsNoNews) {
   EXPECT_TRUE(difference.empty());
 }
 
+TEST(DifferenceOf, MoreFailingSubtestsUnderAFailingParentAreNews) {
+  const Finding parent =
+      of_kind(failure("m/p", "TestA"), FindingKind::test_failure_derived, "test");
+
+  const Difference difference = between(
+      {failure("m/p", "TestA/old"), parent},
+      {failure("m/p", "TestA/old"), failure("m/p", "TestA/x"), failure("m/p", "TestA/y"), parent});
+
+  EXPECT_EQ(difference.introduced.size(), 2U);
+  EXPECT_EQ(difference.unchanged.size(), 1U);
+}
+
+TEST(DifferenceOf, FewerFailingSubtestsUnderAFailingParentAreResolved) {
+  const Finding parent =
+      of_kind(failure("m/p", "TestA"), FindingKind::test_failure_derived, "test");
+
+  const Difference difference =
+      between({failure("m/p", "TestA/old"), failure("m/p", "TestA/x"), parent},
+              {failure("m/p", "TestA/old"), parent});
+
+  EXPECT_EQ(difference.resolved.size(), 1U);
+  EXPECT_EQ(difference.unchanged.size(), 1U);
+}
+
 TEST(DifferenceOf, ASubtestUnderAParentThatPassedBeforeIsIntroduced) {
   const Finding parent =
       of_kind(failure("m/p", "TestA"), FindingKind::test_failure_derived, "test");
