@@ -11,6 +11,7 @@ using coordinator::Send;
 void Simulation::start_coordinator() {
   ++life_;
   machine_stopped_until_ = {};
+  machine_waiting_.clear();
   trace("coordinator starts, life " + std::to_string(life_));
   coordinator::Recovered recovered = store_.recover();
   std::map<CampaignId, campaign::Campaign> parsed;
@@ -56,6 +57,7 @@ void Simulation::crash_coordinator(Duration down) {
   outcome_.fenced += machine_->counters().fenced_results;
   outcome_.replaced += machine_->counters().holders_replaced;
   machine_.reset();
+  machine_waiting_.clear();
   ++life_;
   // What was handed to the writer may still have reached the disk, up to some batch.
   const auto survive =
@@ -79,14 +81,27 @@ void Simulation::tick_coordinator(std::uint64_t life) {
 
 void Simulation::tell_machine(coordinator::Event event) {
   if (machine_ == nullptr) return;
-  if (now_ < machine_stopped_until_) {
-    at(machine_stopped_until_, 39, [this, life = life_, event = std::move(event)]() mutable {
-      if (life == life_) tell_machine(std::move(event));
-    });
+  if (now_ < machine_stopped_until_ || !machine_waiting_.empty()) {
+    machine_waiting_.push_back(std::move(event));
+    if (machine_waiting_.size() == 1) wake_coordinator(life_);
     return;
   }
   machine_->on(std::move(event), moment());
   take_actions();
+}
+
+void Simulation::wake_coordinator(std::uint64_t life) {
+  if (life != life_ || machine_ == nullptr) return;
+  if (now_ < machine_stopped_until_) {
+    at(machine_stopped_until_, 39, [this, life] { wake_coordinator(life); });
+    return;
+  }
+  while (!machine_waiting_.empty() && machine_ != nullptr) {
+    coordinator::Event event = std::move(machine_waiting_.front());
+    machine_->on(std::move(event), moment());
+    take_actions();
+    if (!machine_waiting_.empty()) machine_waiting_.pop_front();
+  }
 }
 
 void Simulation::take_actions() {

@@ -155,6 +155,7 @@ class Simulation {
     bool terminated = false;
     TimePoint terminated_at;
     TimePoint stopped_until;
+    std::deque<worker::AgentEvent> waiting;  ///< Came while it was stopped; told in their order.
     std::map<Token, Running> running;
     std::map<Token, TaskResult> outbox;  ///< On its disk.
     std::set<RepositoryId> workspaces;
@@ -189,6 +190,7 @@ class Simulation {
   void start_coordinator();
   void crash_coordinator(Duration down);
   void tell_machine(coordinator::Event event);
+  void wake_coordinator(std::uint64_t life);
   void take_actions();
   void act(coordinator::Commit& commit);
   void act(coordinator::Send& send);
@@ -203,6 +205,8 @@ class Simulation {
   void start_worker(std::size_t index);
   void crash_worker(std::size_t index, std::optional<Duration> down);
   void tell_agent(std::size_t index, worker::AgentEvent event);
+  void wake_worker(std::size_t index, std::uint64_t generation);
+  void step_agent(std::size_t index, worker::AgentEvent event);
   void act(std::size_t index, worker::AgentAction& action);
   void start_attempt(std::size_t index, worker::StartAttempt& start);
   void finish_attempt(std::size_t index, Token token, std::uint64_t generation, bool cancelled);
@@ -273,6 +277,7 @@ class Simulation {
   std::vector<coordinator::SubmitCampaign> submissions_;
   std::vector<bool> submitted_;
   TimePoint machine_stopped_until_;
+  std::deque<coordinator::Event> machine_waiting_;  ///< Came while it was stopped.
   TimePoint disk_full_until_;
   Duration machine_epoch_{};
 

@@ -13,6 +13,7 @@ void Simulation::start_worker(std::size_t index) {
   ++node.generation;
   node.terminated = false;
   node.stopped_until = {};
+  node.waiting.clear();
   trace("worker " + node.key + " starts");
   worker::AgentSettings settings;
   settings.worker = node.id;
@@ -34,6 +35,7 @@ void Simulation::crash_worker(std::size_t index, std::optional<Duration> down) {
   trace("worker " + node.key + " crashes");
   ++outcome_.worker_crashes;
   node.agent.reset();
+  node.waiting.clear();
   node.running.clear();
   node.linked = false;
   ++node.generation;
@@ -58,12 +60,31 @@ void Simulation::link(std::size_t index, bool up) {
 void Simulation::tell_agent(std::size_t index, worker::AgentEvent event) {
   WorkerNode& node = workers_[index];
   if (node.agent == nullptr) return;
-  if (now_ < node.stopped_until) {
-    at(node.stopped_until, 41, [this, index, generation = node.generation, event] {
-      if (workers_[index].generation == generation) tell_agent(index, event);
-    });
+  if (now_ < node.stopped_until || !node.waiting.empty()) {
+    node.waiting.push_back(std::move(event));
+    if (node.waiting.size() == 1) wake_worker(index, node.generation);
     return;
   }
+  step_agent(index, std::move(event));
+}
+
+// What came first is told first, however often the process was stopped meanwhile.
+void Simulation::wake_worker(std::size_t index, std::uint64_t generation) {
+  WorkerNode& node = workers_[index];
+  if (node.generation != generation || node.agent == nullptr) return;
+  if (now_ < node.stopped_until) {
+    at(node.stopped_until, 41, [this, index, generation] { wake_worker(index, generation); });
+    return;
+  }
+  while (!node.waiting.empty() && node.agent != nullptr) {
+    worker::AgentEvent event = std::move(node.waiting.front());
+    step_agent(index, std::move(event));
+    if (!node.waiting.empty()) node.waiting.pop_front();
+  }
+}
+
+void Simulation::step_agent(std::size_t index, worker::AgentEvent event) {
+  WorkerNode& node = workers_[index];
   for (worker::AgentAction& action : node.agent->step(std::move(event), clock_of(node))) {
     if (dies_here()) {
       crash_worker(index, std::chrono::milliseconds(rng_.between(500, 20'000)));
