@@ -153,8 +153,15 @@ json record_of(const Book& book, Verdict verdict, const Conclusion* conclusion) 
   json codes = json::array();
   const PatchState state = patch_state(verdict, book);
   if (state == PatchState::withheld) {
-    for (const GateFinding& gate : book.change->gates) codes.push_back(cupel::name(gate.gate));
-    for (const GateFinding& gate : scan_gates(book)) codes.push_back(cupel::name(gate.gate));
+    // One module may trip a gate several times: the code says that it did.
+    const auto add = [&codes](const std::vector<GateFinding>& gates) {
+      for (const GateFinding& gate : gates) {
+        const json code = cupel::name(gate.gate);
+        if (std::ranges::find(codes, code) == codes.end()) codes.push_back(code);
+      }
+    };
+    add(book.change->gates);
+    add(scan_gates(book));
     if (codes.empty()) codes.push_back("verdict:" + std::string(cupel::name(verdict)));
   }
   out["patch"] = {{"state", name(state)}, {"codes", std::move(codes)}};

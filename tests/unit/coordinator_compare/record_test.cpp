@@ -70,6 +70,9 @@ TEST(RecordOf, NamesTheGatesOrTheVerdictThatWithholdAPatch) {
   Book runs = regressed_book();
   EXPECT_EQ(record_of(runs, Verdict::compatible, nullptr)["patch"]["codes"],
             json::array({"go_directive_changed"}));
+  runs.change->gates = {{Gate::outside_closure, "a"}, {Gate::outside_closure, "b"}};
+  EXPECT_EQ(record_of(runs, Verdict::compatible, nullptr)["patch"]["codes"],
+            json::array({"outside_closure"}));
   runs.change->gates.clear();
   EXPECT_EQ(record_of(runs, Verdict::regressed, nullptr)["patch"]["codes"],
             json::array({"verdict:regressed"}));
