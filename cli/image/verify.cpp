@@ -58,11 +58,11 @@ boost::asio::awaitable<Result<std::string>> container_output(docker::Client& cli
 /// "go1.26.8", as the toolchain inside says.
 boost::asio::awaitable<Result<std::string>> version_inside(docker::Client& client,
                                                            std::string image) {
-  const auto id =
+  const auto created =
       co_await client.create("cupel-verify-" + fs::random_hex(8), version_container(image));
-  if (!id) co_return id.error();
-  const auto output = co_await container_output(client, *id);
-  const auto removed = co_await client.remove(*id);
+  if (!created) co_return created.error();
+  const auto output = co_await container_output(client, created->id);
+  const auto removed = co_await client.remove(created->id);
   if (!output) co_return output.error();
   if (!removed) co_return removed.error();
   // "go version go1.26.8 linux/amd64"

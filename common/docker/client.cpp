@@ -21,6 +21,27 @@ namespace {
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kListBytesMax = std::size_t{32} << 20U;  // 10,000 containers of 3 KiB
 constexpr std::uint64_t kLogBytesPerExtraSecond = 10ULL << 20U;
+constexpr unsigned kRemoveTries = 3;
+constexpr int kPausesPerLook = 20;
+
+Request version_request() {
+  return {.what = "version", .method = "GET", .target = "/version", .repeatable = true};
+}
+
+Error took_too_long(const std::string& what) {
+  return {.code = Errc::engine_timeout,
+          .what = what + ": it was not gone in time",
+          .detail = {},
+          .hint = {}};
+}
+
+/// False when the coroutine was cancelled.
+Awaitable<bool> pause_for(Duration time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor,
+                           std::chrono::ceil<std::chrono::steady_clock::duration>(time));
+  const auto [ec] = co_await timer.async_wait(kNoThrow);
+  co_return !ec;
+}
 
 }  // namespace
 
@@ -73,7 +94,28 @@ Awaitable<Result<Answer>> Client::Impl::short_call(std::shared_ptr<Impl> self, R
           .code = Errc::cancelled, .what = request.what + ": cancelled", .detail = {}, .hint = {}};
     }
   }
-  request.budget -= std::chrono::steady_clock::now() - started;
+  const TimePoint give_up = started + request.budget;
+  request.budget = give_up - std::chrono::steady_clock::now();
+  if (request.source) {
+    co_return co_await detail::exchange(self->options.socket_path, std::move(request));
+  }
+  const std::string spoken = self->target("");
+  Result<Answer> answer = co_await detail::exchange(self->options.socket_path, request);
+  if (!answer || !engine::wants_other_version(answer->status, answer->body) ||
+      !request.target.starts_with(spoken + "/")) {
+    co_return answer;
+  }
+  // The engine was upgraded while we spoke to it. Nothing was done, so the call can be made again.
+  Request ask = version_request();
+  ask.budget = give_up - std::chrono::steady_clock::now();
+  const Result<Answer> version = co_await detail::exchange(self->options.socket_path, ask);
+  if (!version || version->status != 200) co_return answer;
+  const Result<EngineVersion> agreed = engine::parse_version(version->body);
+  if (!agreed) co_return agreed.error();
+  if (agreed->api == self->api && self->target("") == spoken) co_return answer;
+  self->api = agreed->api;
+  request.target.replace(0, spoken.size(), self->target(""));
+  request.budget = give_up - std::chrono::steady_clock::now();
   co_return co_await detail::exchange(self->options.socket_path, std::move(request));
 }
 
@@ -88,7 +130,7 @@ const ClientOptions& Client::options() const {
 }
 
 Awaitable<Result<void>> Client::ping() {
-  Request request{.what = "ping", .method = "GET", .target = "/_ping"};
+  Request request{.what = "ping", .method = "GET", .target = "/_ping", .repeatable = true};
   request.budget = impl_->options.budgets.ping;
   CallOf call(impl_, "ping");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
@@ -97,7 +139,7 @@ Awaitable<Result<void>> Client::ping() {
 }
 
 Awaitable<Result<EngineVersion>> Client::negotiate() {
-  Request request{.what = "version", .method = "GET", .target = "/version"};
+  Request request = version_request();
   request.budget = impl_->options.budgets.version;
   CallOf call(impl_, "version");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
@@ -110,7 +152,8 @@ Awaitable<Result<EngineVersion>> Client::negotiate() {
 }
 
 Awaitable<Result<EngineInfo>> Client::info() {
-  Request request{.what = "info", .method = "GET", .target = impl_->target("/info")};
+  Request request{
+      .what = "info", .method = "GET", .target = impl_->target("/info"), .repeatable = true};
   request.budget = impl_->options.budgets.version;
   request.body_bytes_max = kListBytesMax;
   CallOf call(impl_, "info");
@@ -121,7 +164,7 @@ Awaitable<Result<EngineInfo>> Client::info() {
   co_return call.done(engine::parse_info(answer->body));
 }
 
-Awaitable<Result<std::string>> Client::create(std::string container_name, std::string body) {
+Awaitable<Result<Created>> Client::create(std::string container_name, std::string body) {
   if (!engine::is_container_ref(container_name)) co_return bad_container_ref(container_name);
   Request request{.what = "create " + container_name,
                   .method = "POST",
@@ -134,7 +177,7 @@ Awaitable<Result<std::string>> Client::create(std::string container_name, std::s
   if (!answer) co_return call.failed(answer.error());
   const Result<void> status = engine::create_status(answer->status, answer->body, what);
   if (!status) co_return call.failed(status.error());
-  co_return call.done(engine::parse_created_id(answer->body));
+  co_return call.done(engine::parse_created(answer->body));
 }
 
 Awaitable<Result<void>> Client::start(std::string container) {
@@ -143,6 +186,7 @@ Awaitable<Result<void>> Client::start(std::string container) {
                   .method = "POST",
                   .target = impl_->target("/containers/" + container + "/start")};
   request.budget = impl_->options.budgets.start;
+  request.repeatable = true;
   const std::string what = request.what;
   CallOf call(impl_, "start");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
@@ -175,6 +219,7 @@ Awaitable<Result<void>> Client::kill(std::string container, std::string signal) 
                   .target = impl_->target("/containers/" + container +
                                           "/kill?signal=" + engine::url_escape(signal))};
   request.budget = impl_->options.budgets.kill;
+  request.repeatable = true;
   const std::string what = request.what;
   CallOf call(impl_, "kill");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
@@ -196,6 +241,7 @@ Awaitable<LogEnd> Client::logs(std::string container, std::uint64_t bytes_max,
       .target = impl_->target("/containers/" + container + "/logs?stdout=1&stderr=1&follow=0")};
   request.budget =
       impl_->options.budgets.logs + std::chrono::seconds(bytes_max / kLogBytesPerExtraSecond);
+  request.repeatable = true;
   request.sink = [&](std::string_view bytes) -> Result<bool> {
     frames.feed(bytes);
     return !frames.malformed() && seen <= bytes_max;
@@ -211,8 +257,10 @@ Awaitable<LogEnd> Client::logs(std::string container, std::uint64_t bytes_max,
     end.error = status.error();
   } else if (frames.malformed()) {
     end.error = Error{.code = Errc::engine_protocol,
-                      .what = what + ": bytes that are no log frame",
-                      .detail = {},
+                      .what = what + (frames.engine_words().empty()
+                                          ? ": bytes that are no log frame"
+                                          : ": an error of the engine instead of output"),
+                      .detail = capped_detail(frames.engine_words()),
                       .hint = {}};
   } else {
     end.stopped = answer->stopped;
@@ -232,6 +280,7 @@ Awaitable<Result<ContainerState>> Client::inspect(std::string container) {
                   .method = "GET",
                   .target = impl_->target("/containers/" + container + "/json")};
   request.budget = impl_->options.budgets.inspect;
+  request.repeatable = true;
   request.body_bytes_max = std::size_t{1} << 20U;
   const std::string what = request.what;
   CallOf call(impl_, "inspect");
@@ -242,31 +291,51 @@ Awaitable<Result<ContainerState>> Client::inspect(std::string container) {
   co_return call.done(engine::parse_container(answer->body));
 }
 
-Awaitable<Result<void>> Client::remove(std::string container) {
+Awaitable<Result<void>> Client::remove(std::string container, bool force) {
   if (!engine::is_container_ref(container)) co_return bad_container_ref(container);
-  const auto started = std::chrono::steady_clock::now();
+  const TimePoint give_up = std::chrono::steady_clock::now() + impl_->options.budgets.remove;
   const std::string what = "remove " + short_ref(container);
-  Request request{.what = what,
-                  .method = "DELETE",
-                  .target = impl_->target("/containers/" + container + "?force=1&v=1")};
-  request.budget = impl_->options.budgets.remove;
   CallOf call(impl_, "remove");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  const Result<engine::Removal> removal = engine::remove_status(answer->status, answer->body, what);
-  if (!removal) co_return call.failed(removal.error());
-  if (*removal == engine::Removal::gone) co_return call.done(Result<void>());
-
-  // Somebody else's removal is under way; only its end is an answer.
-  Request gone{.what = what,
-               .method = "POST",
-               .target = impl_->target("/containers/" + container + "/wait?condition=removed")};
-  gone.budget = impl_->options.budgets.remove - (std::chrono::steady_clock::now() - started);
-  const Result<Answer> waited =
-      co_await detail::exchange(impl_->options.socket_path, std::move(gone));
-  if (!waited) co_return call.failed(waited.error());
-  if (waited->status == 404) co_return call.done(Result<void>());
-  co_return call.done(engine::plain_status(waited->status, waited->body, what));
+  Duration pause = impl_->options.retry_pause;
+  for (unsigned failures = 0;;) {
+    Request request{
+        .what = what,
+        .method = "DELETE",
+        .target = impl_->target("/containers/" + container + (force ? "?force=1&v=1" : "?v=1")),
+        .repeatable = true};
+    request.budget = give_up - std::chrono::steady_clock::now();
+    const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+    if (!answer) co_return call.failed(answer.error());
+    const Result<engine::Removal> removal =
+        engine::remove_status(answer->status, answer->body, what);
+    if (removal && *removal == engine::Removal::gone) co_return call.done(Result<void>());
+    if (removal) {
+      // Somebody else's removal is under way; only its end is an answer. One that fails may never
+      // tell, so the engine is asked again now and then.
+      const Duration left = give_up - std::chrono::steady_clock::now();
+      Request gone{.what = what,
+                   .method = "POST",
+                   .target = impl_->target("/containers/" + container + "/wait?condition=removed")};
+      gone.budget = std::min<Duration>(left, impl_->options.retry_pause * kPausesPerLook);
+      const Result<Answer> waited =
+          co_await detail::exchange(impl_->options.socket_path, std::move(gone));
+      if (waited && (waited->status == 404 || waited->status / 100 == 2)) {
+        co_return call.done(Result<void>());
+      }
+      if (!waited && waited.error().code == Errc::cancelled) co_return call.failed(waited.error());
+    } else if (answer->status < 500 || ++failures >= kRemoveTries) {
+      co_return call.failed(removal.error());
+    }
+    // What keeps it is often a mount that is free moments later.
+    if (std::chrono::steady_clock::now() + pause >= give_up) {
+      co_return call.failed(removal ? took_too_long(what) : removal.error());
+    }
+    if (!co_await pause_for(pause)) {
+      co_return call.failed(
+          {.code = Errc::cancelled, .what = what + ": cancelled", .detail = {}, .hint = {}});
+    }
+    pause *= 2;
+  }
 }
 
 Awaitable<Result<std::vector<ContainerSummary>>> Client::list(std::vector<std::string> labels) {
@@ -275,6 +344,7 @@ Awaitable<Result<std::vector<ContainerSummary>>> Client::list(std::vector<std::s
       .method = "GET",
       .target = impl_->target("/containers/json?all=1&filters=" + label_filter(labels))};
   request.budget = impl_->options.budgets.list;
+  request.repeatable = true;
   request.body_bytes_max = kListBytesMax;
   CallOf call(impl_, "list");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
@@ -291,6 +361,7 @@ Awaitable<Result<bool>> Client::has_path(std::string container, std::string path
                   .target = impl_->target("/containers/" + container +
                                           "/archive?path=" + engine::url_escape(path))};
   request.budget = impl_->options.budgets.inspect;
+  request.repeatable = true;
   const std::string what = request.what;
   CallOf call(impl_, "inspect");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));

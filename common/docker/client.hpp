@@ -4,6 +4,8 @@
 /// Errors of every call: engine_timeout (the effect is unknown), engine_unreachable, engine_refused
 /// (a status that the call can't accept; detail holds the engine's words), engine_protocol,
 /// cancelled (the caller's coroutine was cancelled). Nothing throws for what an engine can do.
+/// A call that can be repeated (all but create, attach and wait) is made a second time when its
+/// connection ended before the first byte of an answer.
 ///
 /// Thread rule: all calls of one client on one thread (the executor's). Calls may overlap. The
 /// client outlives its calls.
@@ -29,6 +31,7 @@ namespace cupel::docker {
 
 using engine::ContainerState;
 using engine::ContainerSummary;
+using engine::Created;
 using engine::EngineInfo;
 using engine::EngineVersion;
 using engine::ImageFacts;
@@ -74,6 +77,8 @@ struct ClientOptions {
   /// Short calls under way at once; further ones queue inside their own budget. Waits, attachments
   /// and image transfers don't count, so that they never hold up a kill.
   std::size_t calls_max = 16;
+  /// Before a call that failed for the moment is made again, inside its own budget; doubles.
+  Duration retry_pause = std::chrono::milliseconds(500);
   std::function<void(const CallObservation&)> observer = {};
 };
 
@@ -139,14 +144,16 @@ class Client {
   [[nodiscard]] Awaitable<Result<EngineVersion>> negotiate();
   [[nodiscard]] Awaitable<Result<EngineInfo>> info();
 
-  /// `body` is the JSON of worker/core/engine/container_spec. Returns the container's id.
+  /// `body` is the JSON of worker/core/engine/container_spec.
   /// Errors also: image_missing, already_exists (the name).
-  [[nodiscard]] Awaitable<Result<std::string>> create(std::string container_name, std::string body);
+  [[nodiscard]] Awaitable<Result<Created>> create(std::string container_name, std::string body);
   /// stdin, stdout and stderr; before start, so that nothing is missed.
   [[nodiscard]] Awaitable<Result<Attachment>> attach(std::string container);
   [[nodiscard]] Awaitable<Result<void>> start(std::string container);
   /// Until the container is not running. Two clocks: budgets.wait_head for the head, `body_limit`
-  /// for the body. A container that already ended answers at once.
+  /// for the body. A container that already ended answers at once. A connection that ends before
+  /// its answer is whole is engine_unreachable, a whole answer without an exit code is
+  /// engine_protocol.
   [[nodiscard]] Awaitable<Result<WaitAnswer>> wait(std::string container, Duration body_limit);
   /// SIGKILL by default; a container that doesn't run counts as killed.
   [[nodiscard]] Awaitable<Result<void>> kill(std::string container, std::string signal = "KILL");
@@ -158,8 +165,10 @@ class Client {
   [[nodiscard]] Awaitable<Result<ContainerState>> inspect(std::string container);
   /// Whether a created container has this path; works before its start and runs nothing.
   [[nodiscard]] Awaitable<Result<bool>> has_path(std::string container, std::string path);
-  /// Forced, with its volumes; returns once it is gone (or never was).
-  [[nodiscard]] Awaitable<Result<void>> remove(std::string container);
+  /// With its volumes; returns once it is gone (or never was). A removal that is under way is
+  /// waited for, a failure of the engine (5xx) is tried again twice; all inside one budget. Errors
+  /// also: conflict when it runs and `force` is false.
+  [[nodiscard]] Awaitable<Result<void>> remove(std::string container, bool force = true);
   /// All states. `labels`: "key" or "key=value", all must match.
   [[nodiscard]] Awaitable<Result<std::vector<ContainerSummary>>> list(
       std::vector<std::string> labels);

@@ -65,7 +65,8 @@ Awaitable<Result<ImageFacts>> Client::image_inspect(std::string image) {
   if (!is_image_ref(image)) co_return bad_ref(image);
   Request request{.what = "image inspect " + image,
                   .method = "GET",
-                  .target = impl_->target("/images/" + image + "/json")};
+                  .target = impl_->target("/images/" + image + "/json"),
+                  .repeatable = true};
   request.budget = impl_->options.budgets.image;
   request.body_bytes_max = kImageBytesMax;
   const std::string what = request.what;
@@ -80,7 +81,8 @@ Awaitable<Result<ImageFacts>> Client::image_inspect(std::string image) {
 Awaitable<Result<std::vector<ImageFacts>>> Client::image_list(std::vector<std::string> labels) {
   Request request{.what = "image list",
                   .method = "GET",
-                  .target = impl_->target("/images/json?filters=" + label_filter(labels))};
+                  .target = impl_->target("/images/json?filters=" + label_filter(labels)),
+                  .repeatable = true};
   request.budget = impl_->options.budgets.image;
   request.body_bytes_max = kImageListBytesMax;
   CallOf call(impl_, "image_list");

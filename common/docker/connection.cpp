@@ -12,6 +12,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <memory>
+#include <optional>
 
 namespace cupel::docker::detail {
 
@@ -28,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint32_t kHeadBytesMax = 64 * 1024;
 constexpr std::size_t kPieceBytes = 32 * 1024;
+constexpr int kInterimAnswersMax = 8;
 
 /// A full accept queue of the engine: Asio reports a connected socket, and the first write fails.
 bool engine_is_busy(const error_code& ec) {
@@ -61,17 +64,21 @@ struct Session {
   Request request;
   Stream stream;
   beast::flat_buffer buffer;
-  Parser parser;
+  std::optional<Parser> parser;  ///< Of one answer; an interim one gives way to the next.
   Answer answer;
   Clock::time_point deadline;
+  bool unanswered = false;  ///< The engine closed the connection before any byte of an answer.
 
-  Session(asio::any_io_executor executor, Request wanted)
-      : request(std::move(wanted)),
-        stream(std::move(executor)),
-        deadline(Clock::now() + std::chrono::ceil<Clock::duration>(request.budget)) {
-    parser.header_limit(kHeadBytesMax);
-    parser.skip(request.method == "HEAD");
-    parser.body_limit(boost::none);  // bounded here, so that an error answer keeps its beginning
+  Session(asio::any_io_executor executor, Request wanted, Clock::time_point until)
+      : request(std::move(wanted)), stream(std::move(executor)), deadline(until) {
+    expect_answer();
+  }
+
+  void expect_answer() {
+    parser.emplace();
+    parser->header_limit(kHeadBytesMax);
+    parser->skip(request.method == "HEAD");
+    parser->body_limit(boost::none);  // bounded here, so that an error answer keeps its beginning
   }
 
   [[nodiscard]] Error error(const error_code& ec) const {
@@ -116,6 +123,13 @@ asio::awaitable<Result<error_code>> write_chunks(Session& session) {
   co_return ec;
 }
 
+/// The engine closed a connection that it had just taken, as one does that goes down.
+bool closed_unanswered(const Session& session, const error_code& ec) {
+  return session.buffer.size() == 0 && !session.parser->got_some() &&
+         (ec == http::error::end_of_stream || ec == asio::error::connection_reset ||
+          ec == asio::error::broken_pipe);
+}
+
 /// Connects and writes; tries again while the engine's accept queue is full, inside the budget.
 asio::awaitable<Result<void>> connect_and_send(Session& session, std::string socket_path) {
   if (socket_path.size() >= 108) {
@@ -139,6 +153,7 @@ asio::awaitable<Result<void>> connect_and_send(Session& session, std::string soc
     }
     if (!ec) co_return Result<void>();
     if (!engine_is_busy(ec) || Clock::now() + pause >= session.deadline) {
+      session.unanswered = !connect_ec && closed_unanswered(session, ec);
       co_return session.error(engine_is_busy(ec) ? beast::error::timeout : ec);
     }
     session.stream.close();
@@ -150,11 +165,23 @@ asio::awaitable<Result<void>> connect_and_send(Session& session, std::string soc
 }
 
 asio::awaitable<Result<void>> read_head(Session& session) {
-  const auto [ec, count] =
-      co_await http::async_read_header(session.stream, session.buffer, session.parser, kNoThrow);
-  if (ec) co_return session.error(ec);
-  session.answer.status = session.parser.get().result_int();
-  co_return Result<void>();
+  for (int interim = 0; interim <= kInterimAnswersMax; ++interim) {
+    const auto [ec, count] =
+        co_await http::async_read_header(session.stream, session.buffer, *session.parser, kNoThrow);
+    if (ec) {
+      session.unanswered = closed_unanswered(session, ec);
+      co_return session.error(ec);
+    }
+    session.answer.status = session.parser->get().result_int();
+    // 1xx says that the answer is still to come; 101 is the answer to an upgrade.
+    const unsigned status = session.answer.status;
+    if (status >= 200 || (status == 101 && session.request.upgrade)) co_return Result<void>();
+    session.expect_answer();
+  }
+  co_return Error{.code = Errc::engine_protocol,
+                  .what = session.request.what + ": the engine's answer never comes",
+                  .detail = {},
+                  .hint = {}};
 }
 
 /// False when no more of the body is wanted.
@@ -175,13 +202,13 @@ Result<bool> take_piece(Session& session, std::string_view piece) {
 
 asio::awaitable<Result<void>> read_body(Session& session) {
   std::string piece(kPieceBytes, '\0');
-  while (!session.parser.is_done()) {
-    session.parser.get().body().data = piece.data();
-    session.parser.get().body().size = piece.size();
-    session.parser.get().body().more = true;
+  while (!session.parser->is_done()) {
+    session.parser->get().body().data = piece.data();
+    session.parser->get().body().size = piece.size();
+    session.parser->get().body().more = true;
     const auto [ec, count] =
-        co_await http::async_read(session.stream, session.buffer, session.parser, kNoThrow);
-    const std::size_t got = piece.size() - session.parser.get().body().size;
+        co_await http::async_read(session.stream, session.buffer, *session.parser, kNoThrow);
+    const std::size_t got = piece.size() - session.parser->get().body().size;
     if (got > 0) {
       const Result<bool> more = take_piece(session, std::string_view(piece).substr(0, got));
       if (!more) co_return more.error();
@@ -209,8 +236,9 @@ Error transport_error(const error_code& ec, const std::string& what, Duration bu
     return {.code = Errc::cancelled, .what = what + ": cancelled", .detail = {}, .hint = {}};
   }
   if (ec.category() == http::make_error_code(http::error::end_of_stream).category()) {
-    // A connection that ends before its head is an engine that went away, not a wrong answer.
-    const bool gone = ec == http::error::end_of_stream;
+    // A connection that ends before its answer is whole is an engine that went away, not a wrong
+    // answer.
+    const bool gone = ec == http::error::end_of_stream || ec == http::error::partial_message;
     return {.code = gone ? Errc::engine_unreachable : Errc::engine_protocol,
             .what = what + ": " + (gone ? "the engine closed the connection" : "broken answer"),
             .detail = ec.message(),
@@ -222,15 +250,25 @@ Error transport_error(const error_code& ec, const std::string& what, Duration bu
           .hint = {}};
 }
 
-asio::awaitable<Result<Answer>> exchange(std::string socket_path, Request request) {
-  Session session(co_await asio::this_coro::executor, std::move(request));
+namespace {
+
+Clock::time_point deadline_of(const Request& request) {
+  return Clock::now() + std::chrono::ceil<Clock::duration>(request.budget);
+}
+
+asio::awaitable<Result<Answer>> exchange_once(std::string socket_path, Request request,
+                                              Clock::time_point deadline,
+                                              std::shared_ptr<bool> unanswered) {
+  Session session(co_await asio::this_coro::executor, std::move(request), deadline);
   const Result<void> sent = co_await connect_and_send(session, socket_path);
+  *unanswered = session.unanswered;
   if (!sent) {
     Error error = sent.error();
     if (error.code == Errc::engine_unreachable) error.detail = socket_path + ": " + error.detail;
     co_return error;
   }
   const Result<void> head = co_await read_head(session);
+  *unanswered = session.unanswered;
   if (!head) co_return head.error();
   if (session.request.body_budget) {
     session.request.budget = *session.request.body_budget;
@@ -241,8 +279,22 @@ asio::awaitable<Result<Answer>> exchange(std::string socket_path, Request reques
   co_return std::move(session.answer);
 }
 
+}  // namespace
+
+asio::awaitable<Result<Answer>> exchange(std::string socket_path, Request request) {
+  const Clock::time_point deadline = deadline_of(request);
+  const auto unanswered = std::make_shared<bool>(false);
+  if (request.repeatable) {
+    Result<Answer> first = co_await exchange_once(socket_path, request, deadline, unanswered);
+    if (first || !*unanswered || Clock::now() >= deadline) co_return first;
+  }
+  co_return co_await exchange_once(std::move(socket_path), std::move(request), deadline,
+                                   unanswered);
+}
+
 asio::awaitable<Result<Upgraded>> upgrade(std::string socket_path, Request request) {
-  Session session(co_await asio::this_coro::executor, std::move(request));
+  const Clock::time_point deadline = deadline_of(request);
+  Session session(co_await asio::this_coro::executor, std::move(request), deadline);
   const Result<void> sent = co_await connect_and_send(session, std::move(socket_path));
   if (!sent) co_return sent.error();
   const Result<void> head = co_await read_head(session);

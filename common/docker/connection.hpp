@@ -30,6 +30,8 @@ struct Request {
   std::optional<Duration> body_budget = std::nullopt;
   std::size_t body_bytes_max = 64 * 1024;  ///< Of a body that is kept.
   bool upgrade = false;                    ///< Asks for the connection itself (attach).
+  /// Done twice it does what it does once: made again when no byte of an answer came.
+  bool repeatable = false;
   BodySink sink =
       nullptr;  ///< Gets the body of a 2xx answer instead of keeping it (no limit but its own).
   BodySource source = nullptr;  ///< The request's body in pieces (chunked), instead of `body`.

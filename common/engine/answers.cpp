@@ -69,11 +69,13 @@ Result<void> kill_status(unsigned status, std::string_view body, std::string_vie
 
 Result<Removal> remove_status(unsigned status, std::string_view body, std::string_view what) {
   if (status == 204 || status == 200 || status == 404) return Removal::gone;
-  // With force=1 a 409 can only mean that somebody else's removal is under way.
-  if (status == 409 && says(body, "removal")) return Removal::in_progress;
-  if (status == 500 && says(body, "removal of container") && says(body, "already in progress")) {
+  // A 409 without these words is a running container; its advice to force the removal holds the
+  // word "removal" as well.
+  if ((status == 409 || status == 500) && says(body, "removal of container") &&
+      says(body, "in progress")) {
     return Removal::in_progress;
   }
+  if (status == 409) return refused(Errc::conflict, status, body, what);
   return refused(Errc::engine_refused, status, body, what);
 }
 
@@ -82,6 +84,18 @@ Result<void> plain_status(unsigned status, std::string_view body, std::string_vi
   if (status == 404) return refused(Errc::not_found, status, body, what);
   if (status == 409) return refused(Errc::conflict, status, body, what);
   return refused(Errc::engine_refused, status, body, what);
+}
+
+bool wants_other_version(unsigned status, std::string_view body) {
+  return status == 400 && says(body, "client version") &&
+         (says(body, "too old") || says(body, "too new"));
+}
+
+std::optional<std::string> dropped_limit(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    if (says(warning, "iscarded")) return capped_detail(warning);
+  }
+  return std::nullopt;
 }
 
 std::string url_escape(std::string_view text) {

@@ -65,10 +65,14 @@ struct ContainerSummary {
 struct ContainerState {
   std::string status;  ///< As ContainerSummary::state.
   bool running = false;
+  std::string started_at;   ///< As the engine writes it; it grows with every start.
   bool oom_killed = false;  ///< True even at exit code 0 when only a child was killed.
   std::int32_t exit_code = -1;
   std::string error;  ///< Of the start.
   std::map<std::string, std::string> labels;
+
+  /// It ran, and doesn't any more: exit_code says how.
+  [[nodiscard]] bool ended() const { return !running && (status == "exited" || status == "dead"); }
 };
 
 struct ImageFacts {
@@ -83,9 +87,13 @@ struct ImageFacts {
   std::uint64_t size_bytes = 0;
 };
 
+struct Created {
+  std::string id;
+  std::vector<std::string> warnings = {};
+};
+
 struct WaitAnswer {
-  std::int32_t exit_code = -1;
-  std::string error;
+  std::int32_t exit_code = -1;  ///< 0 to 255.
 };
 
 /// A line of progress of an image pull or import.
@@ -111,7 +119,7 @@ enum class Removal : std::uint8_t {
   gone,         ///< 204, 404
   in_progress,  ///< 409 "removal already in progress": wait until it is gone
 };
-/// DELETE container.
+/// DELETE container. Errors: conflict where it runs and the removal is not forced.
 [[nodiscard]] Result<Removal> remove_status(unsigned status, std::string_view body,
                                             std::string_view what);
 /// Any call that only a 2xx satisfies; 404 becomes not_found.
@@ -124,9 +132,16 @@ enum class Removal : std::uint8_t {
 
 [[nodiscard]] Result<EngineVersion> parse_version(std::string_view body);
 [[nodiscard]] Result<EngineInfo> parse_info(std::string_view body);
-[[nodiscard]] Result<std::string> parse_created_id(std::string_view body);
+[[nodiscard]] Result<Created> parse_created(std::string_view body);
+/// The warning of a create that says that a limit was dropped; nothing when all hold. Such a
+/// container must not be started: it is not the sandbox that was asked for.
+[[nodiscard]] std::optional<std::string> dropped_limit(const std::vector<std::string>& warnings);
+/// True for the answer of an engine that doesn't speak the API version of the request's path: it
+/// was replaced by another one since the version was agreed.
+[[nodiscard]] bool wants_other_version(unsigned status, std::string_view body);
 [[nodiscard]] Result<std::vector<ContainerSummary>> parse_containers(std::string_view body);
 [[nodiscard]] Result<ContainerState> parse_container(std::string_view body);
+/// Errors also: a status code that no process has, or one beside an error of the wait itself.
 [[nodiscard]] Result<WaitAnswer> parse_wait(std::string_view body);
 [[nodiscard]] Result<ImageFacts> parse_image(std::string_view body);
 [[nodiscard]] Result<std::vector<ImageFacts>> parse_images(std::string_view body);

@@ -50,10 +50,10 @@ std::uint64_t size_of(const Json& json, const char* key) {
   return value < 0 ? 0 : static_cast<std::uint64_t>(value);
 }
 
-/// Exit codes as the API sends them, -1 for what no process can have.
+/// -1 for what no process of this system can end with.
 std::int32_t exit_code_of(const Json& json, const char* key) {
   const std::int64_t value = number_of(json, key, -1);
-  return value < 0 || value > 0xFFFF'FFFF ? -1 : static_cast<std::int32_t>(value & 0x7FFF'FFFF);
+  return value < 0 || value > 255 ? -1 : static_cast<std::int32_t>(value);
 }
 
 std::vector<std::string> texts_of(const Json& json, const char* key) {
@@ -155,10 +155,13 @@ Result<EngineInfo> parse_info(std::string_view body) {
                     .cpu_cfs_quota = flag_of(json, "CpuCfsQuota")};
 }
 
-Result<std::string> parse_created_id(std::string_view body) {
-  std::string id = text_of(parse_json(body), "Id");
-  if (!is_container_ref(id)) return protocol_error("create: no id in the engine's answer", body);
-  return id;
+Result<Created> parse_created(std::string_view body) {
+  const Json json = parse_json(body);
+  Created created{.id = text_of(json, "Id"), .warnings = texts_of(json, "Warnings")};
+  if (!is_container_ref(created.id)) {
+    return protocol_error("create: no id in the engine's answer", body);
+  }
+  return created;
 }
 
 Result<std::vector<ContainerSummary>> parse_containers(std::string_view body) {
@@ -188,6 +191,7 @@ Result<ContainerState> parse_container(std::string_view body) {
   if (!state.is_object()) return protocol_error("inspect: no state in the engine's answer", body);
   return ContainerState{.status = text_of(state, "Status"),
                         .running = flag_of(state, "Running"),
+                        .started_at = text_of(state, "StartedAt"),
                         .oom_killed = flag_of(state, "OOMKilled"),
                         .exit_code = exit_code_of(state, "ExitCode"),
                         .error = capped_detail(text_of(state, "Error")),
@@ -196,11 +200,13 @@ Result<ContainerState> parse_container(std::string_view body) {
 
 Result<WaitAnswer> parse_wait(std::string_view body) {
   const Json json = parse_json(body);
-  if (!member(json, "StatusCode").is_number_integer()) {
-    return protocol_error("wait: no status code in the engine's answer", body);
+  const std::int32_t code = exit_code_of(json, "StatusCode");
+  if (code < 0) return protocol_error("wait: no exit code in the engine's answer", body);
+  // The code beside an error of the wait is a zero that nobody measured.
+  if (const std::string error = text_of(member(json, "Error"), "Message"); !error.empty()) {
+    return protocol_error("wait: the engine could not wait", error);
   }
-  return WaitAnswer{.exit_code = exit_code_of(json, "StatusCode"),
-                    .error = capped_detail(text_of(member(json, "Error"), "Message"))};
+  return WaitAnswer{.exit_code = code};
 }
 
 Result<ImageFacts> parse_image(std::string_view body) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace cupel::engine {
@@ -23,8 +24,10 @@ class LogFrames {
   void feed(std::string_view bytes);
   /// The stream ended inside a frame: something is missing.
   [[nodiscard]] bool mid_frame() const { return header_bytes_ != 0 || payload_left_ != 0; }
-  /// A header that no engine writes; what follows can't be trusted.
-  [[nodiscard]] bool malformed() const { return malformed_; }
+  /// A header that no engine writes, or the engine's own error; what follows can't be trusted.
+  [[nodiscard]] bool malformed() const { return malformed_ || engine_speaks_; }
+  /// What the engine said on its error stream (3) instead of output; at most 4 KiB.
+  [[nodiscard]] const std::string& engine_words() const { return engine_words_; }
 
  private:
   void take_header();
@@ -35,6 +38,8 @@ class LogFrames {
   std::uint32_t payload_left_ = 0;
   Stream stream_ = Stream::out;
   bool malformed_ = false;
+  bool engine_speaks_ = false;
+  std::string engine_words_;
 };
 
 }  // namespace cupel::engine

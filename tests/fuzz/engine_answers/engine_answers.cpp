@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string body(data + 1, data + size);
   if (const auto version = parse_version(body); version && version->api < kApiMin) std::abort();
-  if (const auto id = parse_created_id(body); id && !is_container_ref(*id)) std::abort();
+  if (const auto created = parse_created(body); created && !is_container_ref(created->id))
+    std::abort();
   if (const auto all = parse_containers(body); all) {
     for (const ContainerSummary& one : *all) {
       if (!is_container_ref(one.id)) std::abort();
@@ -21,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   (void)parse_info(body).has_value();
   (void)parse_container(body).has_value();
-  (void)parse_wait(body).has_value();
+  if (const auto wait = parse_wait(body); wait && (wait->exit_code < 0 || wait->exit_code > 255))
+    std::abort();
   (void)parse_image(body).has_value();
   (void)parse_images(body).has_value();
   if (error_message(body).size() > 4096) std::abort();

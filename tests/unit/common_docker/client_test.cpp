@@ -164,14 +164,12 @@ TEST_F(ClientTest, TheBodyOfAWaitHasItsOwnClock) {
 // -------------------------------------------------------------------
 
 TEST_F(ClientTest, BrokenAnswersAreProtocolErrors) {
-  const std::string short_body = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"State\":";
   const std::string huge =
       "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n" + std::string(2'000'000, ' ');
   std::string headers = "HTTP/1.1 200 OK\r\n";
   for (int i = 0; i < 20'000; ++i) headers += "X-A: b\r\n";
-  for (const std::string& bytes :
-       {std::string("\x00\x01garbage\r\n\r\n", 12), short_body, huge, headers,
-        test::answer(200, "not json"), test::answer(200, "[1,2]")}) {
+  for (const std::string& bytes : {std::string("\x00\x01garbage\r\n\r\n", 12), huge, headers,
+                                   test::answer(200, "not json"), test::answer(200, "[1,2]")}) {
     const auto result = await(client({{.steps = {{.bytes = bytes}}}}).inspect("c"));
 
     ASSERT_FALSE(result);
@@ -190,6 +188,26 @@ TEST_F(ClientTest, AClosedConnectionAndAMissingSocketAreUnreachable) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::engine_unreachable);
   EXPECT_EQ(result.error().what, "ping: no answer from the engine");
+}
+
+TEST_F(ClientTest, AnAnswerThatIsCutIsAnEngineThatWentAway) {
+  const std::string cut = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"State\":";
+
+  const auto result = await(client({{.steps = {{.bytes = cut}}}}).inspect("c"));
+
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::engine_unreachable);
+  EXPECT_EQ(engine->requests().size(), 1U);  // something was answered: not made again
+}
+
+TEST_F(ClientTest, AConnectionThatIsClosedUnansweredIsTriedOnceMoreButNotForACreate) {
+  Client& twice = client({Play{}, plain(204, "")});
+  EXPECT_TRUE(await(twice.start("c")));
+  EXPECT_EQ(engine->requests().size(), 2U);
+
+  Client& once = client({Play{}, plain(201, R"({"Id":"c"})")});
+  EXPECT_FALSE(await(once.create("n", "{}")));
+  EXPECT_EQ(engine->requests().size(), 1U);
 }
 
 TEST_F(ClientTest, TheEnginesWordsAreKeptApartAndCapped) {

@@ -29,7 +29,11 @@ TEST(RemoveStatus, TellsGoneFromARemovalUnderWay) {
   }
   const std::string_view busy = R"({"message":"removal of container abc is already in progress"})";
   EXPECT_EQ(remove_status(409, busy, "r").value(), Removal::in_progress);
-  EXPECT_FALSE(remove_status(409, R"({"message":"You cannot remove a running container"})", "r"));
+  const auto runs = remove_status(
+      409, R"({"message":"cannot remove a running container: stop it before removal or force it"})",
+      "r");
+  ASSERT_FALSE(runs);
+  EXPECT_EQ(runs.error().code, Errc::conflict);
   EXPECT_FALSE(remove_status(500, R"({"message":"device or resource busy"})", "r"));
 }
 
@@ -39,6 +43,18 @@ TEST(CreateStatus, SaysWhichFailureItIs) {
   EXPECT_EQ(create_status(409, kMessage, "c").error().code, Errc::already_exists);
   EXPECT_EQ(create_status(500, kMessage, "c").error().code, Errc::engine_refused);
   EXPECT_EQ(create_status(500, kMessage, "c").error().detail, "the engine's words");
+}
+
+TEST(ParseCreated, KeepsTheWarningsAndADroppedLimitIsOne) {
+  const auto created = parse_created(
+      R"({"Id":"abc","Warnings":["PIDs limit discarded.","IPv4 forwarding is disabled"]})");
+
+  ASSERT_TRUE(created);
+  EXPECT_EQ(created->id, "abc");
+  EXPECT_EQ(dropped_limit(created->warnings), "PIDs limit discarded.");
+  EXPECT_EQ(dropped_limit({"IPv4 forwarding is disabled"}), std::nullopt);
+  EXPECT_TRUE(parse_created(R"({"Id":"abc","Warnings":null})"));
+  EXPECT_FALSE(parse_created(R"({"Id":"../abc"})"));
 }
 
 TEST(ErrorMessage, IsCappedAndSurvivesWhatIsNoJson) {
@@ -103,6 +119,11 @@ TEST(ParseWait, NeedsAStatusCode) {
   EXPECT_EQ(parse_wait(R"({"StatusCode":137,"Error":null})")->exit_code, 137);
   EXPECT_FALSE(parse_wait(R"({"StatusCode":"0"})"));
   EXPECT_FALSE(parse_wait(""));
+  for (const char* const nonsense :
+       {R"({"StatusCode":-1})", R"({"StatusCode":256})", R"({"StatusCode":4294967295})",
+        R"({"StatusCode":0.5})", R"({"StatusCode":0,"Error":{"Message":"no"}})", "null", "{}"}) {
+    EXPECT_FALSE(parse_wait(nonsense)) << nonsense;
+  }
 }
 
 TEST(ParseImage, ReadsWhatTheSandboxMustKnow) {

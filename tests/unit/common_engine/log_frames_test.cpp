@@ -80,5 +80,17 @@ TEST(LogFrames, AHeaderThatNoEngineWritesStopsEverything) {
   }
 }
 
+TEST(LogFrames, WhatTheEngineSaysInsteadOfOutputIsKeptApartAndCapped) {
+  Collected all;
+
+  all.frames.feed(frame(1, "good") + frame(3, "no more " + std::string(9000, 'x')) +
+                  frame(1, "never"));
+
+  EXPECT_TRUE(all.frames.malformed());
+  EXPECT_EQ(all.out, "good");
+  EXPECT_EQ(all.frames.engine_words().substr(0, 8), "no more ");
+  EXPECT_EQ(all.frames.engine_words().size(), 4096U);
+}
+
 }  // namespace
 }  // namespace cupel::engine
