@@ -18,6 +18,7 @@ namespace {
 
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr Duration kInspectionLimit = std::chrono::minutes(5);
+constexpr int kCreatesMax = 2;  // of one run: one more where the first is lost
 constexpr std::string_view kCompilerLabel = "cupel.image.cc";
 constexpr const char* kCompilerPath = "/usr/bin/gcc";
 
@@ -37,10 +38,16 @@ struct RunExecutor::Impl {
   ExecutorOptions options;
   Observer observer;
   std::set<std::string> live;
+  std::size_t under_way = 0;
   std::uint64_t parked = 0;
+  std::map<std::string, TimePoint> unremoved;  ///< Run ids, and since when.
   std::map<std::string, ImageTraits> images;
   asio::steady_timer run_ended;  ///< Cancelled at the end of each run.
 
+  void park(const std::string& run_id) {
+    ++parked;
+    unremoved.emplace(run_id, async::monotonic_now());
+  }
   void forget(const std::string& run_id) {
     live.erase(run_id);
     run_ended.cancel();
@@ -56,7 +63,9 @@ RunExecutor::RunExecutor(asio::any_io_executor executor, docker::Client& engine,
                .options = std::move(options),
                .observer = std::move(observer),
                .live = {},
+               .under_way = 0,
                .parked = 0,
+               .unremoved = {},
                .images = {},
                .run_ended = asio::steady_timer(executor, TimePoint::max())})) {}
 RunExecutor::~RunExecutor() = default;
@@ -66,6 +75,14 @@ std::set<std::string> RunExecutor::live_runs() const {
 }
 std::uint64_t RunExecutor::parked_count() const {
   return impl_->parked;
+}
+std::size_t RunExecutor::unremoved_count() const {
+  return impl_->unremoved.size();
+}
+void RunExecutor::settle(TimePoint began, const std::set<std::string>& left) {
+  std::erase_if(impl_->unremoved, [&](const auto& parked) {
+    return parked.second < began && !left.contains(parked.first);
+  });
 }
 const ExecutorOptions& RunExecutor::options() const {
   return impl_->options;
@@ -83,13 +100,13 @@ asio::awaitable<Result<bool>> find_compiler(std::shared_ptr<RunExecutor::Impl> i
           std::chrono::duration_cast<std::chrono::microseconds>(kInspectionLimit).count()}};
   impl->live.insert(identity.run_id);
   Result<bool> found = false;
-  const Result<std::string> created =
+  const auto created =
       co_await impl->engine.create(container_name(impl->options.context, identity),
                                    inspection_spec(image, impl->options.context, identity));
   if (created) {
-    found = co_await impl->engine.has_path(*created, kCompilerPath);
-    const Result<void> removed = co_await impl->engine.remove(*created);
-    if (!removed) ++impl->parked;
+    found = co_await impl->engine.has_path(created->id, kCompilerPath);
+    const Result<void> removed = co_await impl->engine.remove(created->id);
+    if (!removed) impl->park(identity.run_id);
   } else {
     found = created.error();
   }
@@ -117,24 +134,56 @@ asio::awaitable<Result<ImageTraits>> learn_image(std::shared_ptr<RunExecutor::Im
   co_return traits;
 }
 
+/// A run on its way, through one container or, where the create of the first was lost, two.
+struct Course {
+  std::shared_ptr<RunSession> session = {};  ///< The one that drives now.
+  std::optional<EndedBy> asked = {};
+  RunReport report = {};
+  bool finished = false;
+
+  void ask(EndedBy reason) {
+    if (!asked) asked = reason;
+    if (session) session->ask(reason);
+  }
+};
+
 /// The run itself, away from the caller's cancellation.
-asio::awaitable<void> drive(std::shared_ptr<RunExecutor::Impl> impl,
-                            std::shared_ptr<RunSession> session, std::string image,
-                            std::shared_ptr<RunReport> report) {
-  const Result<ImageTraits> traits = co_await learn_image(impl, std::move(image));
+asio::awaitable<void> drive(std::shared_ptr<RunExecutor::Impl> impl, std::shared_ptr<Course> course,
+                            RunRequest request, OutputSink output) {
+  const Result<ImageTraits> traits = co_await learn_image(impl, request.image);
   if (!traits) {
-    report->error = traits.error();
+    course->report.error = traits.error();
     co_return;
   }
-  co_await session->drive(*traits);
-  *report = session->take_report();
+  const RunSession::Host host{.executor = impl->executor,
+                              .engine = &impl->engine,
+                              .files = &impl->files,
+                              .options = &impl->options};
+  std::vector<std::string> notes;
+  for (int create = 0; create < kCreatesMax; ++create) {
+    const RunIdentity identity{.run_id = fs::random_hex(8),
+                               .deadline = deadline_of(request, impl->options.post_run)};
+    impl->live.insert(identity.run_id);
+    course->session = std::make_shared<RunSession>(host, request, identity, output);
+    if (course->asked) course->session->ask(*course->asked);
+    co_await course->session->drive(*traits);
+    impl->forget(identity.run_id);
+    if (course->session->parked()) impl->park(identity.run_id);
+    course->report = course->session->take_report();
+    course->report.notes.insert(course->report.notes.begin(), notes.begin(), notes.end());
+    // A name and a label of its own: should the lost container still appear, it is the reaper's.
+    if (!course->session->create_lost() || course->asked) break;
+    notes = course->report.notes;
+    notes.push_back(course->report.error->text());
+  }
 }
 
 }  // namespace
 
 asio::awaitable<void> RunExecutor::join() {
   const std::shared_ptr<Impl> impl = impl_;
-  while (!impl->live.empty()) (void)co_await impl->run_ended.async_wait(kNoThrow);
+  while (!impl->live.empty() || impl->under_way > 0)
+    (void)co_await impl->run_ended.async_wait(kNoThrow);
 }
 
 asio::awaitable<Result<ImageTraits>> RunExecutor::image_traits(std::string image) {
@@ -144,47 +193,39 @@ asio::awaitable<Result<ImageTraits>> RunExecutor::image_traits(std::string image
 asio::awaitable<RunReport> RunExecutor::run(RunRequest request, std::shared_ptr<CancelToken> cancel,
                                             OutputSink output) {
   const std::shared_ptr<Impl> impl = impl_;
-  const RunIdentity identity{.run_id = fs::random_hex(8),
-                             .deadline = deadline_of(request, impl->options.post_run)};
-  const RunSession::Host host{.executor = impl->executor,
-                              .engine = &impl->engine,
-                              .files = &impl->files,
-                              .options = &impl->options};
   RunObservation seen{.profile = request.profile, .check = request.check};
-  std::string image = request.image;
-  const auto session =
-      std::make_shared<RunSession>(host, std::move(request), identity, std::move(output));
-  const auto report = std::make_shared<RunReport>();
+  const auto course = std::make_shared<Course>();
   const auto done = std::make_shared<asio::steady_timer>(impl->executor, TimePoint::max());
-  const auto finished = std::make_shared<bool>(false);
-  impl->live.insert(identity.run_id);
-  if (cancel) cancel->listen([session] { session->ask(EndedBy::cancelled); });
+  ++impl->under_way;
+  if (cancel) cancel->listen([course] { course->ask(EndedBy::cancelled); });
 
-  auto on_end = [done, finished, report](const std::exception_ptr& failure) {
+  auto on_end = [done, course](const std::exception_ptr& failure) {
     if (failure) {
-      report->error = Error{
+      course->report.error = Error{
           .code = Errc::bug, .what = "a run ended with an exception", .detail = {}, .hint = {}};
     }
-    *finished = true;
+    course->finished = true;
     done->cancel();
   };
-  asio::co_spawn(impl->executor, drive(impl, session, std::move(image), report), std::move(on_end));
+  asio::co_spawn(impl->executor, drive(impl, course, std::move(request), std::move(output)),
+                 std::move(on_end));
 
   // The caller's cancellation ends the command, and the cleanup still takes its time.
   co_await asio::this_coro::throw_if_cancelled(false);
-  if (!*finished) (void)co_await done->async_wait(kNoThrow);
-  if (!*finished) session->ask(EndedBy::cancelled);
+  if (!course->finished) (void)co_await done->async_wait(kNoThrow);
+  if (!course->finished) course->ask(EndedBy::cancelled);
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  while (!*finished) (void)co_await done->async_wait(kNoThrow);
+  while (!course->finished) (void)co_await done->async_wait(kNoThrow);
 
   if (cancel) cancel->listen({});
-  impl->forget(identity.run_id);
-  if (session->parked()) ++impl->parked;
-  seen.ended_by = report->ended_by;
-  seen.engine_error = report->error.has_value();
-  seen.wall = report->wall;
+  --impl->under_way;
+  impl->run_ended.cancel();
+  seen.ended_by = course->report.ended_by;
+  seen.engine_error = course->report.error.has_value();
+  seen.wait_breaks = course->report.wait_breaks;
+  seen.wall = course->report.wall;
   if (impl->observer) impl->observer(seen);
-  co_return std::move(*report);
+  co_return std::move(course->report);
 }
 
 }  // namespace cupel::worker

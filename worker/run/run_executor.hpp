@@ -24,6 +24,17 @@ struct MountBudget {
   std::uint64_t reserve_bytes = 2ULL << 30;
 };
 
+/// Times inside a run that no configuration changes; short ones in tests.
+struct RunTimes {
+  Duration orders = std::chrono::seconds(10);      ///< For the engine to take the orders.
+  Duration order_slack = std::chrono::seconds(5);  ///< For the wrapper to reap, flush, say its end.
+  Duration output_tail = std::chrono::seconds(10);  ///< For the engine to pass on what is written.
+  Duration wait_slack = std::chrono::seconds(30);   ///< Of a wait's body beyond every limit.
+  Duration look = std::chrono::seconds(15);  ///< Between two looks at the state beside the wait.
+  Duration again =
+      std::chrono::milliseconds(500);  ///< Before a broken call is made again; doubles.
+};
+
 struct ExecutorOptions {
   ProfileContext context;
   MountBudget mount_budget;
@@ -33,6 +44,7 @@ struct ExecutorOptions {
   /// Added to a run's limit for its deadline label: wrapper slack and the post-run calls.
   Duration post_run = std::chrono::seconds(150);
   Duration watch_period = std::chrono::milliseconds(100);
+  RunTimes times = {};
 };
 
 /// How a run ended, for metrics; the single calls are seen by the client's observer.
@@ -41,6 +53,7 @@ struct RunObservation {
   CheckKind check = CheckKind::test;
   EndedBy ended_by = EndedBy::itself;
   bool engine_error = false;
+  std::uint32_t wait_breaks = 0;  ///< Waits that broke and were made again.
   Duration wall{};
 };
 
@@ -63,8 +76,13 @@ class RunExecutor final : public RunPort {
   /// Run ids under way, for the reaper: a run is in it from before its create until its remove
   /// worked.
   [[nodiscard]] std::set<std::string> live_runs() const;
-  /// Containers whose removal failed; the reaper takes them over.
+  /// Containers whose removal failed so far; the reaper takes them over.
   [[nodiscard]] std::uint64_t parked_count() const;
+  /// Of those, the ones that may be there still. Each may still use the host, so a worker takes
+  /// that many tasks less.
+  [[nodiscard]] std::size_t unremoved_count() const;
+  /// What a reaper's pass that began at `began` saw: of what was parked before, only `left` is.
+  void settle(TimePoint began, const std::set<std::string>& left);
   /// What is known of an image (asked of the engine at the first use, then kept).
   /// Errors: image_missing, unsafe_sandbox.
   [[nodiscard]] boost::asio::awaitable<Result<ImageTraits>> image_traits(std::string image);

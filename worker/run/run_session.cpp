@@ -5,6 +5,7 @@
 #include "worker/run/offload.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -12,16 +13,13 @@
 namespace cupel::worker {
 
 namespace asio = boost::asio;
-using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 namespace {
 
 constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
-constexpr Duration kOrdersBudget = seconds(10);
-constexpr Duration kOrderSlack = seconds(5);   // for the wrapper to reap, flush and say its end
-constexpr Duration kOutputTail = seconds(10);  // for the engine to pass on what is written
-constexpr Duration kWaitSlack = seconds(30);
+constexpr int kLogReadsMax = 2;
+constexpr std::int32_t kKilledCode = 128 + 9;
 
 }  // namespace
 
@@ -53,19 +51,20 @@ void RunSession::note(const Error& error) {
 }
 
 /// Runs beside drive(), which waits for it: nothing outlives the session.
-void RunSession::spawn(asio::awaitable<void> task) {
+void RunSession::spawn(asio::awaitable<void> task, asio::cancellation_slot slot) {
   ++children_;
+  auto on_end = [self = shared_from_this()](const std::exception_ptr& failure) {
+    --self->children_;
+    if (failure) {
+      self->fail({.code = Errc::bug,
+                  .what = "a part of a run ended with an exception",
+                  .detail = {},
+                  .hint = {}});
+    }
+    self->wake();
+  };
   asio::co_spawn(host_.executor, std::move(task),
-                 [self = shared_from_this()](const std::exception_ptr& failure) {
-                   --self->children_;
-                   if (failure) {
-                     self->fail({.code = Errc::bug,
-                                 .what = "a part of a run ended with an exception",
-                                 .detail = {},
-                                 .hint = {}});
-                   }
-                   self->wake();
-                 });
+                 asio::bind_cancellation_slot(slot, std::move(on_end)));
 }
 
 asio::awaitable<void> RunSession::sleep_until(TimePoint time) {
@@ -111,27 +110,40 @@ RunSession::Step RunSession::prepare(const ImageTraits& image) {
 }
 
 RunSession::Step RunSession::create(std::string spec) {
-  Result<std::string> created = co_await host_.engine->create(
+  const auto created = co_await host_.engine->create(
       container_name(host_.options->context, identity_), std::move(spec));
   if (created) {
-    container_ = std::move(*created);
-    co_return true;
+    container_ = created->id;
+    const std::optional<std::string> dropped = engine::dropped_limit(created->warnings);
+    if (!dropped) co_return true;
+    fail({.code = Errc::unsafe_sandbox,
+          .what = "the engine can't hold a container to its limits",
+          .detail = *dropped,
+          .hint = {}});
+    co_return false;
   }
   fail(created.error());
   const Errc code = created.error().code;
-  if (code == Errc::image_missing || code == Errc::engine_refused) co_return false;
-  // The create may have happened, or may still happen: what is there now is found by its label, and
-  // what appears later is the reaper's.
+  if (code == Errc::image_missing || code == Errc::engine_refused || code == Errc::unsafe_sandbox) {
+    co_return false;
+  }
   parked_ = true;
+  create_lost_ = co_await find_lost();
+  co_return false;
+}
+
+/// The create may have happened, or may still happen: what is there now is found by its label, and
+/// what appears later is the reaper's. False when the engine doesn't say.
+RunSession::Step RunSession::find_lost() {
   const std::string by_run = std::string(label::kRun) + "=" + identity_.run_id;
   const std::vector<std::string> labels{by_run};
   const auto found = co_await host_.engine->list(labels);
   if (!found) {
     note(found.error());
-  } else if (!found->empty()) {
-    container_ = found->front().id;
+    co_return false;
   }
-  co_return false;
+  if (!found->empty()) container_ = found->front().id;
+  co_return true;
 }
 
 RunSession::Step RunSession::begin() {
@@ -152,7 +164,8 @@ RunSession::Step RunSession::begin() {
     co_return false;
   }
   started_at_ = steady_clock::now();
-  const Result<void> sent = co_await attachment_.send(std::move(orders_), kOrdersBudget);
+  const Result<void> sent =
+      co_await attachment_.send(std::move(orders_), host_.options->times.orders);
   if (!sent) {
     fail(sent.error());
     ask(EndedBy::engine);  // it waits for orders that won't come
@@ -169,18 +182,6 @@ asio::awaitable<void> RunSession::read_output() {
   output_ended_ = true;
 }
 
-asio::awaitable<void> RunSession::wait_for_end() {
-  const ExecutorOptions& options = *host_.options;
-  const Duration limit = request_.limit + options.wrapper_slack + options.dump_grace + kWaitSlack;
-  const Result<docker::WaitAnswer> answer = co_await host_.engine->wait(container_, limit);
-  if (answer) {
-    report_.engine_exit_code = answer->exit_code;
-    ended_ = true;
-  } else {
-    wait_error_ = answer.error();
-  }
-}
-
 asio::awaitable<void> RunSession::watch_mounts() {
   const auto mounts = profile_mounts(request_);
   std::vector<std::string> roots;
@@ -192,7 +193,7 @@ asio::awaitable<void> RunSession::watch_mounts() {
   const std::shared_ptr<MountWatch> watch = co_await offload(*host_.files, std::move(measure));
   const auto period =
       std::chrono::duration_cast<steady_clock::duration>(host_.options->watch_period);
-  while (!stopping_watch_) {
+  while (!closing_) {
     auto look = [watch] { return watch->overrun(); };
     const std::optional<std::string> overrun = co_await offload(*host_.files, std::move(look));
     if (overrun) {
@@ -201,95 +202,62 @@ asio::awaitable<void> RunSession::watch_mounts() {
       ask(EndedBy::watcher_disk);
       break;
     }
-    if (stopping_watch_) break;
+    if (closing_) break;
     next_look_.expires_after(period);
     (void)co_await next_look_.async_wait(kNoThrow);
   }
 }
 
-/// Tells the wrapper; its trailer then says what it saw. force_end() follows when it doesn't end.
-asio::awaitable<void> RunSession::order_end() {
-  ordered_ = true;
-  const bool dump = *asked_ == EndedBy::check_limit && request_.dump_goroutines;
-  const Result<void> sent =
-      co_await attachment_.send(std::string(dump ? kOrderEnd : kOrderKill), kOrderSlack);
-  if (!sent) note(sent.error());
-}
-
-asio::awaitable<void> RunSession::force_end() {
-  const Result<void> killed = co_await host_.engine->kill(container_);
-  if (!killed) note(killed.error());
-  const TimePoint give_up = steady_clock::now() + host_.engine->options().budgets.second_wait;
-  while (!ended_ && !wait_error_ && steady_clock::now() < give_up) co_await sleep_until(give_up);
-  if (ended_) co_return;
-  fail({.code = Errc::engine_timeout,
-        .what = "the container did not end after it was killed",
-        .detail = wait_error_ ? wait_error_->what : std::string(),
-        .hint = {}});
-}
-
-/// From start to end: limit, cancellation and disk budget all become one order, then one kill.
-asio::awaitable<void> RunSession::supervise() {
-  const TimePoint limit_at = started_at_ + request_.limit;
-  TimePoint next = limit_at;
-  while (!ended_ && !wait_error_) {
-    const TimePoint now = steady_clock::now();
-    if (!asked_ && now >= limit_at) asked_ = EndedBy::check_limit;
-    if (asked_ && !ordered_) {
-      const bool dump = *asked_ == EndedBy::check_limit && request_.dump_goroutines;
-      next = now + kOrderSlack + (dump ? host_.options->dump_grace : Duration{});
-      co_await order_end();
-      continue;
+/// The stored log, as the second source: the followed stream was cut, and this one still has the
+/// head. Read a second time when its end is missing, which an engine may write late.
+asio::awaitable<void> RunSession::read_stored() {
+  std::optional<Error> failed;
+  for (int read = 0; read < kLogReadsMax; ++read) {
+    if (read > 0) {
+      ++report_.log_rereads;
+      asio::steady_timer timer(
+          host_.executor, std::chrono::ceil<steady_clock::duration>(host_.options->times.again));
+      (void)co_await timer.async_wait(kNoThrow);
     }
-    if (ordered_ && now >= next) {
-      co_await force_end();
-      co_return;
-    }
-    co_await sleep_until(next);
-  }
-  if (!wait_error_) co_return;
-  // The engine stopped answering the wait. Nothing is known of the container, so it must not go on.
-  fail(*wait_error_);
-  if (!asked_) asked_ = EndedBy::engine;
-  const Result<void> killed = co_await host_.engine->kill(container_);
-  if (!killed) note(killed.error());
-}
-
-/// What the container left: the rest of its output, its state.
-asio::awaitable<void> RunSession::collect() {
-  const TimePoint give_up = steady_clock::now() + kOutputTail;
-  while (!output_ended_ && steady_clock::now() < give_up) co_await sleep_until(give_up);
-  attachment_.close();
-  output_->finish();
-  if (!output_->report() && ended_) {
-    // The followed stream was cut: the stored log is the second source, if it still has the head.
     auto stored = std::make_unique<RunOutput>(nonce_, request_.limits.output_bytes, OutputSink());
     const docker::LogEnd end = co_await host_.engine->logs(
         container_, log_bytes_bound(request_.limits),
         [&stored](Stream stream, std::string_view bytes) { stored->feed_payload(stream, bytes); });
     if (end.error) note(*end.error);
+    failed = end.error;
     stored->finish();
-    if (stored->report() && stored->started()) output_ = std::move(stored);
+    // An error behind the end trailer takes nothing away.
+    if (stored->report() && stored->started()) {
+      output_ = std::move(stored);
+      co_return;
+    }
+    if (end.stopped) break;  // more than it can hold: its head is gone for good
   }
+  if (failed) fail(*failed);
+}
+
+/// What the container left: the rest of its output, its state.
+asio::awaitable<void> RunSession::collect() {
+  const TimePoint give_up = steady_clock::now() + host_.options->times.output_tail;
+  while (!output_ended_ && steady_clock::now() < give_up) co_await sleep_until(give_up);
+  attachment_.close();
+  output_->finish();
+  if (ended_ && (!output_->report() || output_->broken())) co_await read_stored();
   const auto state = co_await host_.engine->inspect(container_);
   if (!state) {
     note(state.error());
     co_return;
   }
   report_.engine_oom_killed = state->oom_killed;
-  if (ended_ && state->exit_code != report_.engine_exit_code) {
-    note({.code = Errc::engine_protocol,
-          .what = "wait and inspect name different exit codes",
-          .detail =
-              std::to_string(report_.engine_exit_code) + ", " + std::to_string(state->exit_code),
-          .hint = {}});
-    report_.engine_exit_code = -1;
-  }
+  // An engine that tells the wait of an end and still lets it run can't be believed.
+  if (ended_) take_end(state->running ? -1 : state->exit_code);
 }
 
 asio::awaitable<void> RunSession::clean_up() {
-  stopping_watch_ = true;
+  closing_ = true;
   next_look_.cancel();
+  stop_waits_.emit(asio::cancellation_type::terminal);
+  stop_looks_.emit(asio::cancellation_type::terminal);
   attachment_.close();
   if (!container_.empty()) {
     const Result<void> removed = co_await host_.engine->remove(container_);
@@ -311,7 +279,11 @@ void RunSession::judge() {
   const std::optional<WrapperReport> end = output_->report();
   output_->fill(report_);
   if (!end) {
-    if (!asked_ && started_at_ != TimePoint{}) report_.ended_by = EndedBy::engine;
+    if (asked_ || started_at_ == TimePoint{}) return;
+    report_.ended_by = EndedBy::engine;
+    // An engine that answered all the time did not end it, and neither did we.
+    report_.killed_unasked = ended_ && !report_.error && report_.wait_breaks == 0 &&
+                             report_.engine_exit_code == kKilledCode;
     return;
   }
   switch (end->end) {
@@ -319,7 +291,14 @@ void RunSession::judge() {
     case WrapperEnd::limit:
       if (!asked_) report_.ended_by = EndedBy::wrapper_limit;
       break;
-    case WrapperEnd::order: break;
+    case WrapperEnd::order:
+      if (asked_) break;
+      report_.ended_by = EndedBy::engine;
+      fail({.code = Errc::engine_protocol,
+            .what = "the command was ended by an order that nobody gave",
+            .detail = {},
+            .hint = {}});
+      break;
     case WrapperEnd::eof:
       if (asked_) break;
       report_.ended_by = EndedBy::engine;
@@ -353,7 +332,8 @@ asio::awaitable<void> RunSession::drive(ImageTraits image) {
   const bool created = prepared && !asked_ && co_await create(std::move(spec_));
   if (created && co_await begin()) {
     spawn(read_output());
-    spawn(wait_for_end());
+    spawn(wait_for_end(), stop_waits_.slot());
+    spawn(look_for_end(), stop_looks_.slot());
     spawn(watch_mounts());
     co_await supervise();
     report_.wall = steady_clock::now() - started_at_;

@@ -10,6 +10,7 @@
 #include "worker/run/run_marks.hpp"
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
@@ -30,6 +31,8 @@ class RunOutput {
   void feed_payload(Stream stream, std::string_view bytes);
   void finish();
   [[nodiscard]] bool started() const { return out_.filter.started() && err_.filter.started(); }
+  /// Bytes that no wrapper writes: the stream can't be believed.
+  [[nodiscard]] bool broken() const { return frames_.malformed(); }
   /// Of either stream; both carry the same trailer.
   [[nodiscard]] std::optional<WrapperReport> report() const;
   /// Moves what was kept into the report, judged against the wrapper's counts.
@@ -65,6 +68,9 @@ class RunSession : public std::enable_shared_from_this<RunSession> {
   [[nodiscard]] RunReport take_report() { return std::move(report_); }
   /// The container may still be there: for the reaper.
   [[nodiscard]] bool parked() const { return parked_; }
+  /// The answer of the create was lost, and the engine has been asked for what it made: whatever
+  /// that was is removed or parked, and nothing was started.
+  [[nodiscard]] bool create_lost() const { return create_lost_; }
 
  private:
   using Step = boost::asio::awaitable<bool>;
@@ -73,7 +79,11 @@ class RunSession : public std::enable_shared_from_this<RunSession> {
   [[nodiscard]] Step create(std::string spec);
   [[nodiscard]] Step begin();
   [[nodiscard]] boost::asio::awaitable<void> read_output();
+  [[nodiscard]] Step find_lost();
   [[nodiscard]] boost::asio::awaitable<void> wait_for_end();
+  [[nodiscard]] boost::asio::awaitable<void> look_for_end();
+  [[nodiscard]] Step ask_state();
+  [[nodiscard]] boost::asio::awaitable<void> read_stored();
   [[nodiscard]] boost::asio::awaitable<void> watch_mounts();
   [[nodiscard]] boost::asio::awaitable<void> supervise();
   [[nodiscard]] boost::asio::awaitable<void> order_end();
@@ -81,7 +91,9 @@ class RunSession : public std::enable_shared_from_this<RunSession> {
   [[nodiscard]] boost::asio::awaitable<void> collect();
   [[nodiscard]] boost::asio::awaitable<void> clean_up();
   [[nodiscard]] boost::asio::awaitable<void> sleep_until(TimePoint time);
-  void spawn(boost::asio::awaitable<void> task);
+  void spawn(boost::asio::awaitable<void> task, boost::asio::cancellation_slot slot = {});
+  void take_end(std::int32_t exit_code);
+  [[nodiscard]] bool waiting() const { return !ended_ && !wait_error_ && !closing_; }
   void wake() { wake_.cancel(); }
   void fail(Error error);
   void note(const Error& error);
@@ -100,6 +112,8 @@ class RunSession : public std::enable_shared_from_this<RunSession> {
   std::unique_ptr<RunOutput> output_;
   boost::asio::steady_timer wake_;
   boost::asio::steady_timer next_look_;  ///< At the mounts.
+  boost::asio::cancellation_signal stop_waits_;
+  boost::asio::cancellation_signal stop_looks_;
   RunReport report_;
 
   TimePoint started_at_{};
@@ -109,8 +123,9 @@ class RunSession : public std::enable_shared_from_this<RunSession> {
   std::optional<Error> wait_error_;
   std::optional<EndedBy> asked_;
   bool ordered_ = false;
-  bool stopping_watch_ = false;
+  bool closing_ = false;  ///< Nothing waits or watches any more.
   bool parked_ = false;
+  bool create_lost_ = false;
 };
 
 }  // namespace cupel::worker

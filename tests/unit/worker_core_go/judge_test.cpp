@@ -52,6 +52,14 @@ TEST(Judge, NeverPassesWithoutOneOfTheProofs) {
          r.oom_kills = 1;
        },
        Reason::resource_memory},
+      {"killed by somebody else",
+       [](RunReport& r) {
+         r.engine_exit_code = 137;
+         r.end_marker = false;
+         r.ended_by = EndedBy::engine;
+         r.killed_unasked = true;
+       },
+       Reason::resource_memory},
       {"processes",
        [](RunReport& r) {
          r.exit_code = r.engine_exit_code = 1;

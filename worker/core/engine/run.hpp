@@ -88,6 +88,11 @@ struct RunReport {
   bool tmp_full = false;            ///< /tmp was (nearly) full at the end or at any time.
   bool mount_budget_hit = false;    ///< A rw mount went over its bytes or inodes.
   bool leftover_processes = false;  ///< Something still ran when the command had ended.
+  /// Ended by a SIGKILL that nobody here asked for, with a healthy engine: the wrapper left no
+  /// trailer, and the cause is not known. Out of memory is the usual one.
+  bool killed_unasked = false;
+  std::uint32_t wait_breaks = 0;    ///< Waits that broke and were made again.
+  std::uint32_t log_rereads = 0;    ///< Stored logs read again since they lacked the end.
   Captured out;
   Captured err;
   Duration wall{};

@@ -14,7 +14,8 @@ Reason doubt_of(const RunReport& report) {
   };
   const bool ended_badly =
       report.ended_by != EndedBy::itself || report.exit_code != 0 || report.signal != 0;
-  apply(report.ended_by == EndedBy::engine, Reason::engine);
+  apply(report.ended_by == EndedBy::engine && !report.killed_unasked, Reason::engine);
+  apply(report.killed_unasked, Reason::resource_memory);
   // What a limit did to a run that passed all the same is a remark: a child may have died unmissed.
   apply(ended_badly && (report.oom_kills > 0 || report.engine_oom_killed), Reason::resource_memory);
   apply(report.ended_by == EndedBy::watcher_disk || report.mount_budget_hit, Reason::resource_disk);
@@ -40,6 +41,12 @@ std::string doubt_text(Reason reason, const RunReport& report) {
     case Reason::image_missing:
       return report.error ? report.error->what : std::string("the engine ended the run");
     case Reason::resource_memory:
+      if (report.killed_unasked) {
+        return report.engine_oom_killed
+                   ? "the memory limit was hit, and everything in the sandbox was killed"
+                   : "killed from outside (exit code 137) for a cause that nobody named; memory is "
+                     "the usual one";
+      }
       return "the memory limit was hit, " + std::to_string(report.oom_kills) + " processes killed";
     case Reason::resource_disk: return "a writable directory of the sandbox was full";
     case Reason::resource_pids: return "the limit of processes was hit";
