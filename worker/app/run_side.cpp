@@ -141,7 +141,15 @@ asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fl
   Reaper* reaper = parts_->reaper.get();
   group_.spawn(reaper->loop([this](const ReapCounts& counts, const std::optional<Error>& error) {
     metrics_.reaper_pass(counts, error.has_value(), async::wall_now());
-    if (error) spdlog::warn("reaper: {}", error->text());
+    if (error) {
+      spdlog::warn("reaper: {}", error->text());
+    } else {
+      parts_->executor->settle(counts.began, counts.runs_left);
+      offer();
+    }
+    if (counts.still_there > 0)
+      spdlog::error("reaper: {} containers are there though the engine said that it removed them",
+                    counts.still_there);
     if (counts.removed > 0)
       spdlog::info("reaper: {} containers removed, {} seen gone", counts.removed, counts.gone);
   }));
@@ -203,6 +211,10 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
         async::wall_now);
     parts_ = std::move(parts);
 
+    // What an earlier process left is removed before the first task. An engine that can't list must
+    // not keep a worker from its tasks: the reaper's loop goes on trying.
+    if (auto reaped = co_await parts_->reaper->pass(); !reaped)
+      spdlog::warn("reaper: {}", reaped.error().text());
     if (earlier_fleet && earlier_fleet != membership.fleet) {
       ReaperOptions before = reaper;
       before.fleet = earlier_fleet;
@@ -269,6 +281,7 @@ asio::awaitable<void> RunSide::watch_engine() {
       spdlog::warn("engine: {}", alive.error().text());
     }
     metrics_.containers_running(parts_->executor->live_runs().size());
+    metrics_.containers_unremoved(parts_->executor->unremoved_count());
     offer();
   }
 }
@@ -330,7 +343,13 @@ void RunSide::offer() {
   } else if (images_.empty()) {
     capacity.blocked = "image";
   } else {
-    capacity.slots = options_.slots != 0 ? options_.slots : default_slots(host, RunLimits{});
+    // A container that can't be removed may still run: its place is not given to another.
+    const std::uint32_t places =
+        options_.slots != 0 ? options_.slots : default_slots(host, RunLimits{});
+    const auto stuck = static_cast<std::uint32_t>(
+        std::min<std::size_t>(places, parts_->executor->unremoved_count()));
+    capacity.slots = places - stuck;
+    if (capacity.slots == 0) capacity.blocked = "engine";
   }
   if (capacity == offered_ && std::exchange(sent_, true)) return;
   sent_ = true;

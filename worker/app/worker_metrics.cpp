@@ -35,6 +35,7 @@ constexpr const char* kFailuresHelp = "Engine calls that failed";
 constexpr const char* kDurationHelp = "Time of engine calls, without wait";
 constexpr const char* kExhaustedHelp = "Post-run calls that used up their own budget";
 constexpr const char* kRunHelp = "Containers from create to remove";
+constexpr const char* kBreakHelp = "Waits for a container that the engine cut and that went on";
 constexpr const char* kKillHelp = "Containers ended by the worker";
 constexpr const char* kTruncatedHelp = "Streams that were cut at the output limit";
 constexpr const char* kStartedHelp = "Attempts started";
@@ -68,6 +69,7 @@ WorkerMetrics::WorkerMetrics(app::Metrics& base, const docker::EngineBudgets& bu
     base_.histogram("cupel_container_run_seconds", kRunHelp, app::run_buckets(),
                     {{"kind", text(name(profile))}});
   }
+  base_.counter("cupel_engine_wait_breaks_total", kBreakHelp);
   for (const auto& [ended, reason] : kKills) {
     base_.counter("cupel_container_kills_total", kKillHelp, {{"reason", text(reason)}});
   }
@@ -103,6 +105,7 @@ WorkerMetrics::WorkerMetrics(app::Metrics& base, const docker::EngineBudgets& bu
   data_dir(0, 0);
   outbox({});
   containers_running(0);
+  containers_unremoved(0);
   engine_up(false);
 }
 
@@ -135,6 +138,7 @@ void WorkerMetrics::run_ended(const RunObservation& run) {
       .histogram("cupel_container_run_seconds", kRunHelp, app::run_buckets(),
                  {{"kind", text(name(run.profile))}})
       .Observe(seconds(run.wall));
+  base_.counter("cupel_engine_wait_breaks_total", kBreakHelp).Increment(run.wait_breaks);
   for (const auto& [ended, reason] : kKills) {
     if (run.ended_by == ended) {
       base_.counter("cupel_container_kills_total", kKillHelp, {{"reason", text(reason)}})
@@ -235,6 +239,13 @@ void WorkerMetrics::outbox(const Outbox::Size& size) {
 
 void WorkerMetrics::containers_running(std::size_t n) {
   base_.gauge("cupel_containers_running", "Containers of this worker").Set(static_cast<double>(n));
+}
+
+void WorkerMetrics::containers_unremoved(std::size_t n) {
+  base_
+      .gauge("cupel_containers_unremoved",
+             "Containers that could not be removed so far; each takes the place of a task")
+      .Set(static_cast<double>(n));
 }
 
 void WorkerMetrics::engine_up(bool up) {

@@ -37,6 +37,7 @@ class WorkerMetrics {
   void data_dir(std::uint64_t free_bytes, std::uint64_t used_bytes);
   void outbox(const Outbox::Size& size);
   void containers_running(std::size_t count);
+  void containers_unremoved(std::size_t count);
   void engine_up(bool up);
 
  private:

@@ -18,12 +18,16 @@
 namespace cupel::worker {
 
 struct ReapCounts {
-  std::uint64_t listed = 0;  ///< Containers with our fleet's label.
-  std::uint64_t removed = 0;
-  std::uint64_t gone = 0;             ///< Were in the list, and gone at the re-check.
-  std::uint64_t spared = 0;           ///< Looked like orphans in the list, and not at the re-check.
-  std::uint64_t failed = 0;           ///< Tried again in the next pass.
+  std::uint64_t listed = 0;   ///< Containers with our fleet's label.
+  std::uint64_t removed = 0;  ///< The engine doesn't know them any more: asked after the removal.
+  std::uint64_t gone = 0;     ///< Were in the list, and gone at the re-check.
+  std::uint64_t spared = 0;   ///< Looked like orphans in the list, and not at the re-check.
+  std::uint64_t failed = 0;   ///< Tried again in the next pass.
+  std::uint64_t still_there = 0;      ///< Of `failed`: removed by the engine's word, and yet there.
+  std::uint64_t left_over = 0;        ///< Of `failed`: not tried, the pass had no time left.
   std::uint64_t removed_foreign = 0;  ///< Of `removed`: another worker's, past deadline and grace.
+  TimePoint began{};                  ///< When the pass took what it knew of this process.
+  std::set<std::string> runs_left = {};  ///< Runs of the list whose containers were not seen gone.
 };
 
 struct ReaperOptions {
@@ -33,6 +37,7 @@ struct ReaperOptions {
   Duration grace = std::chrono::minutes(5);
   Duration period = std::chrono::seconds(60);
   Duration pass_budget = std::chrono::seconds(48);  ///< Four fifths of the period.
+  std::size_t at_once = 4;  ///< Removals under way together; fewer than the client's calls_max.
 };
 
 class Reaper {
@@ -43,15 +48,18 @@ class Reaper {
 
   Reaper(docker::Client& engine, ReaperOptions options, LiveRuns live_runs, WallClock clock);
 
-  /// One pass within its budget. Errors: what the list call said; removals that fail are counted.
+  /// One pass within its budget, the oldest first. Errors: what the list call said; removals that
+  /// fail are counted.
   [[nodiscard]] boost::asio::awaitable<Result<ReapCounts>> pass();
   /// Passes until cancelled, the first at once.
   [[nodiscard]] boost::asio::awaitable<void> loop(Observer observer);
 
  private:
+  struct Pass;
+
   [[nodiscard]] ReaperView view() const;
-  [[nodiscard]] boost::asio::awaitable<void> reap(Orphan orphan,
-                                                  std::shared_ptr<ReapCounts> counts);
+  [[nodiscard]] boost::asio::awaitable<void> reap_some(std::shared_ptr<Pass> pass);
+  [[nodiscard]] boost::asio::awaitable<void> reap(Orphan orphan, std::shared_ptr<Pass> pass);
 
   docker::Client& engine_;
   ReaperOptions options_;

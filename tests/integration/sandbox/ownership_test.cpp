@@ -43,7 +43,7 @@ class OwnershipTest : public SandboxTest {
         await(io, engine->create(container_name(context, identity),
                                  worker::inspection_spec(image, context, identity)));
     EXPECT_TRUE(created) << created.error().text();
-    return created ? *created : std::string();
+    return created ? created->id : std::string();
   }
 
   worker::Reaper reaper(WorkerId owner, std::set<std::string> live = {}) {
@@ -97,10 +97,11 @@ TEST_F(OwnershipTest, ALostWorkersContainersGoOnlyAfterDeadlineAndGrace) {
 
 TEST_F(OwnershipTest, ReapersLeaveRunsOfOtherWorkersOnTheSameEngineAlone) {
   worker::ReapCounts counts;
+  worker::Reaper other = reaper(WorkerId{22});  // outlives its pass
   bool reaped = false;
   const auto sink = [&](Stream, std::uint64_t, std::string_view) {
     if (std::exchange(reaped, true)) return;
-    asio::co_spawn(io, reaper(WorkerId{22}).pass(),
+    asio::co_spawn(io, other.pass(),
                    [&counts](const std::exception_ptr&, const Result<worker::ReapCounts>& seen) {
                      if (seen) counts = *seen;
                    });
@@ -124,19 +125,21 @@ TEST_F(OwnershipTest, TheDeathOfTheWorkerEndsTheContainer) {
   ASSERT_TRUE(traits) << traits.error().text();
   const auto spec = worker::container_spec(request, options().context, *traits, identity);
   ASSERT_TRUE(spec) << spec.error().text();
-  const auto id = await(io, engine->create(container_name(options().context, identity), *spec));
-  ASSERT_TRUE(id) << id.error().text();
+  const auto created =
+      await(io, engine->create(container_name(options().context, identity), *spec));
+  ASSERT_TRUE(created) << created.error().text();
+  const std::string id = created->id;
   {
-    auto attached = await(io, engine->attach(*id));
+    auto attached = await(io, engine->attach(id));
     ASSERT_TRUE(attached) << attached.error().text();
-    ASSERT_TRUE(await(io, engine->start(*id)));
+    ASSERT_TRUE(await(io, engine->start(id)));
     ASSERT_TRUE(await(io, attached->send(*text, 5s)));
     const auto first = await(io, attached->read());
     ASSERT_TRUE(first);
     EXPECT_THAT(*first, HasSubstr("cupel-start"));
   }
 
-  const auto ended = await(io, engine->wait(*id, 10s));
+  const auto ended = await(io, engine->wait(id, 10s));
 
   ASSERT_TRUE(ended) << ended.error().text();
   EXPECT_EQ(ended->exit_code, 137);

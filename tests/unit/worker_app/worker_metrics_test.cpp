@@ -48,7 +48,8 @@ class WorkerMetricsTest : public ::testing::Test {
          {Profile::acquire, Profile::mutate, Profile::execute, Profile::tool}) {
       for (const auto ended : {EndedBy::itself, EndedBy::check_limit, EndedBy::wrapper_limit,
                                EndedBy::cancelled, EndedBy::watcher_disk, EndedBy::engine}) {
-        metrics_.run_ended({.profile = profile, .ended_by = ended, .wall = Duration(1000)});
+        metrics_.run_ended(
+            {.profile = profile, .ended_by = ended, .wait_breaks = 1, .wall = Duration(1000)});
       }
     }
     for (std::size_t kind = 0; kind < count_of<TaskKind>(); ++kind) {
@@ -76,6 +77,7 @@ class WorkerMetricsTest : public ::testing::Test {
     metrics_.data_dir(1, 2);
     metrics_.outbox({.bytes = 3, .results = 1});
     metrics_.containers_running(2);
+    metrics_.containers_unremoved(1);
   }
 
   app::Metrics base_{"worker", "0", "test"};

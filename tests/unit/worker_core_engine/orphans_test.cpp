@@ -74,6 +74,29 @@ TEST(FindOrphans, WhatHasNoReadableLabelsIsNeverTouched) {
   EXPECT_EQ(reason_of(odd, view()), std::nullopt);
 }
 
+TEST(FindOrphans, TheOldestComesFirstWithItsState) {
+  auto young = container(FleetId{1}, WorkerId{10}, kNowS + 100, "running");
+  auto old = container(FleetId{1}, WorkerId{10}, kNowS + 100, "exited");
+  young.id = "young";
+  young.created_s = 20;
+  old.id = "old";
+  old.created_s = 10;
+
+  const auto orphans = find_orphans({young, old}, view());
+
+  ASSERT_EQ(orphans.size(), 2U);
+  EXPECT_EQ(orphans[0].container_id, "old");
+  EXPECT_EQ(orphans[0].state, "exited");
+  EXPECT_EQ(orphans[1].container_id, "young");
+}
+
+TEST(MayRun, OnlyWhatWasNeverStartedOrHasEndedCant) {
+  for (const char* const still : {"created", "exited", "dead"}) EXPECT_FALSE(may_run(still));
+  for (const char* const other : {"running", "paused", "restarting", "removing", "", "new word"}) {
+    EXPECT_TRUE(may_run(other)) << other;
+  }
+}
+
 TEST(StillOrphan, ARunThatBeganAfterTheListIsSpared) {
   const auto one = container(FleetId{1}, WorkerId{10}, kNowS + 100);
   EXPECT_TRUE(still_orphan(one.labels, view()));

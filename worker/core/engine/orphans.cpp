@@ -2,9 +2,11 @@
 
 #include "worker/core/engine/container_spec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace cupel::worker {
 
@@ -56,14 +58,25 @@ std::string_view name(OrphanReason reason) {
 std::vector<Orphan> find_orphans(const std::vector<engine::ContainerSummary>& containers,
                                  const ReaperView& view) {
   std::vector<Orphan> orphans;
-  for (const engine::ContainerSummary& container : containers) {
-    const auto reason = judge(container.labels, view);
+  std::vector<const engine::ContainerSummary*> by_age;
+  by_age.reserve(containers.size());
+  for (const engine::ContainerSummary& container : containers) by_age.push_back(&container);
+  std::ranges::sort(by_age, {}, [](const engine::ContainerSummary* one) {
+    return std::pair(one->created_s, std::string_view(one->id));
+  });
+  for (const engine::ContainerSummary* const container : by_age) {
+    const auto reason = judge(container->labels, view);
     if (!reason) continue;
-    orphans.push_back({.container_id = container.id,
-                       .run_id = std::string(label_of(container.labels, label::kRun)),
+    orphans.push_back({.container_id = container->id,
+                       .run_id = std::string(label_of(container->labels, label::kRun)),
+                       .state = container->state,
                        .reason = *reason});
   }
   return orphans;
+}
+
+bool may_run(std::string_view state) {
+  return state != "created" && state != "exited" && state != "dead";
 }
 
 bool still_orphan(const std::map<std::string, std::string>& labels, const ReaperView& view) {

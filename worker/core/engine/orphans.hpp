@@ -7,6 +7,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cupel::worker {
@@ -34,14 +35,18 @@ enum class OrphanReason : std::uint8_t {
 struct Orphan {
   std::string container_id;
   std::string run_id;
+  std::string state;  ///< As the list said it.
   OrphanReason reason = OrphanReason::own_not_live;
   friend bool operator==(const Orphan&, const Orphan&) = default;
 };
 
 /// Every state of a container counts. A container of another fleet, without our labels, or whose
-/// labels can't be read is never touched.
+/// labels can't be read is never touched. The oldest first.
 [[nodiscard]] std::vector<Orphan> find_orphans(
     const std::vector<engine::ContainerSummary>& containers, const ReaperView& view);
+
+/// True for a state in which a process of the container may run or be made to.
+[[nodiscard]] bool may_run(std::string_view state);
 
 /// The re-check before a removal, on fresh labels: still an orphan?
 [[nodiscard]] bool still_orphan(const std::map<std::string, std::string>& labels,
