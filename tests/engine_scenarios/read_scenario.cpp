@@ -1,0 +1,437 @@
+// The file as a whole, what Cupel is made to do, and what is expected of it.
+#include "common/core/outcome.hpp"
+#include "tests/engine_scenarios/read_parts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace cupel::scenarios {
+
+namespace {
+
+using text::Node;
+
+constexpr std::size_t kFileBytesMax = std::size_t{1} << 20U;
+constexpr std::uint64_t kRunsMax = 1000;
+
+struct NamedTime {
+  const char* name;
+  Duration* value;
+};
+
+std::vector<NamedTime> budget_names(docker::EngineBudgets& all) {
+  return {{"ping", &all.ping},     {"version", &all.version},
+          {"create", &all.create}, {"attach", &all.attach},
+          {"start", &all.start},   {"wait_head", &all.wait_head},
+          {"kill", &all.kill},     {"second_wait", &all.second_wait},
+          {"logs", &all.logs},     {"inspect", &all.inspect},
+          {"remove", &all.remove}, {"list", &all.list},
+          {"image", &all.image}};
+}
+
+std::vector<NamedTime> time_names(Scenario& scenario) {
+  worker::RunTimes& all = scenario.times;
+  return {{"orders", &all.orders},
+          {"order_slack", &all.order_slack},
+          {"output_tail", &all.output_tail},
+          {"wait_slack", &all.wait_slack},
+          {"look", &all.look},
+          {"again", &all.again},
+          {"retry_pause", &scenario.retry_pause},
+          {"dump_grace", &scenario.dump_grace},
+          {"wrapper_slack", &scenario.wrapper_slack}};
+}
+
+void read_times(Reader& reader, const Node& node, const std::string& what,
+                const std::vector<NamedTime>& names) {
+  std::vector<std::string> known;
+  for (const NamedTime& one : names) known.emplace_back(one.name);
+  if (!reader.keys(node, what, known)) return;
+  for (const NamedTime& one : names) {
+    reader.time(node, one.name, *one.value);
+    if (const Node* const given = node.find(one.name);
+        given != nullptr && *one.value <= Duration{}) {
+      reader.fault(*given, what + "." + one.name + ": must be more than nothing");
+    }
+  }
+}
+
+/// Short, and longer than what a busy machine needs for a call that is answered.
+void scale(Scenario& scenario, unsigned slower) {
+  for (const NamedTime& one : budget_names(scenario.budgets)) *one.value = std::chrono::seconds(3);
+  scenario.times.orders = std::chrono::seconds(2);
+  scenario.times.order_slack = std::chrono::milliseconds(400);
+  scenario.times.output_tail = std::chrono::milliseconds(400);
+  scenario.times.wait_slack = std::chrono::seconds(3);
+  scenario.times.look = std::chrono::seconds(10);
+  scenario.times.again = std::chrono::milliseconds(30);
+  for (const NamedTime& one : budget_names(scenario.budgets)) *one.value *= slower;
+  for (const NamedTime& one : time_names(scenario)) *one.value *= slower;
+  scenario.time_limit *= slower;
+  scenario.worker.grace *= slower;
+  scenario.worker.pass_budget *= slower;
+}
+
+double seconds_of(Duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+/// A number, or a time as seconds.
+double as_amount(Reader& reader, const Node& node, const std::string& what) {
+  if (const auto time = node.is_scalar() ? parse_time(node.scalar) : std::nullopt) {
+    return seconds_of(*time * reader.slower());
+  }
+  double number = 0;
+  if (node.is_scalar()) {
+    const char* const end = node.scalar.data() + node.scalar.size();
+    const auto parsed = std::from_chars(node.scalar.data(), end, number);
+    if (parsed.ec == std::errc{} && parsed.ptr == end) return number;
+  }
+  reader.fault(node, what + ": must be a number or a time such as 2s");
+  return 0;
+}
+
+Wanted read_one_wanted(Reader& reader, const Node& node, const std::string& what) {
+  Wanted wanted{.line = node.line, .column = node.column};
+  if (!node.is_map() || node.find("hex") != nullptr || node.find("repeat") != nullptr) {
+    wanted.is = node.is_null() ? std::string() : reader.as_bytes(node, what);
+    return wanted;
+  }
+  if (!reader.keys(node, what,
+                   {"is", "not", "contains", "contains_not", "one_of", "at_least", "at_most"})) {
+    return wanted;
+  }
+  if (node.entries.empty()) reader.fault(node, what + ": says nothing");
+  if (const Node* const is = node.find("is")) wanted.is = reader.as_bytes(*is, what + ".is");
+  if (const Node* const is_not = node.find("not"))
+    wanted.is_not = reader.as_bytes(*is_not, what + ".not");
+  if (const Node* const all = node.find("contains"))
+    wanted.contains = reader.as_texts(*all, what + ".contains");
+  if (const Node* const all = node.find("contains_not")) {
+    wanted.contains_not = reader.as_texts(*all, what + ".contains_not");
+  }
+  if (const Node* const all = node.find("one_of"))
+    wanted.one_of = reader.as_texts(*all, what + ".one_of");
+  if (const Node* const least = node.find("at_least"))
+    wanted.at_least = as_amount(reader, *least, what + ".at_least");
+  if (const Node* const most = node.find("at_most"))
+    wanted.at_most = as_amount(reader, *most, what + ".at_most");
+  return wanted;
+}
+
+/// "2", "1-3", "2+".
+void read_call_times(Reader& reader, const Node& node, ExpectedCall& call) {
+  const std::string text = reader.as_text(node, "times");
+  const auto number = [](std::string_view part) -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    const auto parsed = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (part.empty() || parsed.ec != std::errc{} || parsed.ptr != part.data() + part.size())
+      return std::nullopt;
+    return value;
+  };
+  std::optional<std::uint64_t> from;
+  std::optional<std::uint64_t> to;
+  if (text.ends_with('+')) {
+    from = number(std::string_view(text).substr(0, text.size() - 1));
+    to = UINT64_MAX;
+  } else if (const std::size_t dash = text.find('-'); dash != std::string::npos) {
+    from = number(std::string_view(text).substr(0, dash));
+    to = number(std::string_view(text).substr(dash + 1));
+  } else {
+    from = to = number(text);
+  }
+  if (!from || !to || *from > *to || *to == 0) {
+    reader.fault(node, "times: must be such as 2, 1-3 or 2+");
+    return;
+  }
+  call.times_min = *from;
+  call.times_max = *to;
+}
+
+ExpectedCall read_expected_call(Reader& reader, const Node& node) {
+  ExpectedCall call;
+  call.line = node.line;
+  if (node.is_scalar()) {
+    call.pattern = read_pattern(reader, node);
+    return call;
+  }
+  if (!reader.keys(node, "expected call", {"call", "times", "optional", "body"})) return call;
+  if (const Node* const text = node.find("call")) {
+    call.pattern = read_pattern(reader, *text);
+  } else {
+    reader.fault(node, "expected call: 'call' is missing");
+  }
+  if (const Node* const times = node.find("times")) read_call_times(reader, *times, call);
+  bool optional = false;
+  reader.flag(node, "optional", optional);
+  if (optional) call.times_min = 0;
+  if (const Node* const body = node.find("body")) {
+    call.body = read_wanted(reader, *body, "body", nullptr);
+    for (const text::Entry& entry : body->entries) {
+      if (!entry.key.starts_with('/')) {
+        reader.fault(entry.value, "body: '" + entry.key + "' is no JSON pointer",
+                     "such as /HostConfig/AutoRemove");
+      }
+    }
+  }
+  return call;
+}
+
+RunStep read_run(Reader& reader, const Node& node) {
+  RunStep run;
+  run.limit *= reader.slower();
+  if (node.is_null()) return run;
+  if (!reader.keys(
+          node, "run",
+          {"limit", "profile", "output_bytes", "dump", "cancel_after", "times", "at_once"})) {
+    return run;
+  }
+  reader.time(node, "limit", run.limit);
+  reader.word(node, "profile", run.profile, {"acquire", "mutate", "execute", "tool"});
+  reader.number(node, "output_bytes", run.output_bytes, std::uint64_t{64} << 20U);
+  reader.flag(node, "dump", run.dump);
+  if (node.find("cancel_after") != nullptr) {
+    Duration after{};
+    reader.time(node, "cancel_after", after);
+    run.cancel_after = after;
+  }
+  reader.number(node, "times", run.times, kRunsMax);
+  reader.number(node, "at_once", run.at_once, kRunsMax);
+  if (run.times == 0 || run.at_once == 0)
+    reader.fault(node, "run: 'times' and 'at_once' are at least 1");
+  return run;
+}
+
+CallStep read_call(Reader& reader, const Node& node) {
+  CallStep call;
+  call.limit *= reader.slower();
+  if (node.is_scalar()) {
+    call.name = node.scalar;
+  } else if (reader.keys(node, "call",
+                         {"name", "container", "labels", "path", "signal", "limit", "bytes_max",
+                          "force"})) {
+    reader.text(node, "name", call.name);
+    reader.text(node, "container", call.container);
+    reader.text(node, "labels", call.labels);
+    reader.text(node, "path", call.path);
+    reader.text(node, "signal", call.signal);
+    reader.time(node, "limit", call.limit);
+    reader.number(node, "bytes_max", call.bytes_max, std::uint64_t{64} << 20U);
+    reader.flag(node, "force", call.force);
+  } else {
+    return call;
+  }
+  if (std::ranges::find(call_names(), call.name) == call_names().end()) {
+    std::string known;
+    for (const std::string& name : call_names()) known += (known.empty() ? "" : ", ") + name;
+    reader.fault(node, "call: unknown call '" + call.name + "'", "known: " + known);
+  }
+  return call;
+}
+
+void read_worker(Reader& reader, const Node& node, WorkerSetup& worker) {
+  if (!reader.keys(node, "worker",
+                   {"fleet", "worker", "incarnation", "grace", "pass_budget", "reap_at_once",
+                    "calls_max"})) {
+    return;
+  }
+  reader.number(node, "fleet", worker.fleet, INT64_MAX);
+  reader.number(node, "worker", worker.worker, INT64_MAX);
+  reader.number(node, "incarnation", worker.incarnation, INT64_MAX);
+  reader.time(node, "grace", worker.grace);
+  reader.time(node, "pass_budget", worker.pass_budget);
+  reader.number(node, "reap_at_once", worker.reap_at_once, 64);
+  reader.number(node, "calls_max", worker.calls_max, 1024);
+}
+
+void read_drive(Reader& reader, const Node& node, Scenario& scenario) {
+  if (!node.is_list() || node.items.empty()) {
+    reader.fault(node, "drive: must be a list of steps");
+    return;
+  }
+  for (const Node& item : node.items) scenario.drive.push_back(read_step(reader, item));
+}
+
+template <typename Take>
+void for_each(Reader& reader, const Node& root, std::string_view key, Take take) {
+  const Node* const list = root.find(key);
+  if (list == nullptr) return;
+  if (!list->is_list()) reader.fault(*list, std::string(key) + ": must be a list");
+  for (const Node& item : list->items) take(item);
+}
+
+void read_root(Reader& reader, const Node& root, Scenario& scenario) {
+  if (!reader.keys(
+          root, "scenario",
+          {"scenario", "covers", "healthy", "time_limit", "budgets", "times", "worker", "engine",
+           "containers", "program", "programs", "rules", "drive", "calls", "never", "end"})) {
+    return;
+  }
+  reader.text(root, "scenario", scenario.title);
+  if (scenario.title.empty())
+    reader.fault(root, "'scenario' is missing: one sentence that says what happens");
+  if (const Node* const covers = root.find("covers"))
+    scenario.covers = reader.as_texts(*covers, "covers");
+  reader.text(root, "healthy", scenario.healthy);
+  reader.time(root, "time_limit", scenario.time_limit);
+  if (scenario.time_limit <= Duration{} ||
+      scenario.time_limit > std::chrono::minutes(10) * reader.slower()) {
+    reader.fault(*root.find("time_limit"), "time_limit: must be more than nothing and at most 10m");
+  }
+  if (const Node* const budgets = root.find("budgets")) {
+    read_times(reader, *budgets, "budgets", budget_names(scenario.budgets));
+  }
+  if (const Node* const times = root.find("times"))
+    read_times(reader, *times, "times", time_names(scenario));
+  if (const Node* const worker = root.find("worker")) read_worker(reader, *worker, scenario.worker);
+  if (const Node* const engine = root.find("engine")) read_engine(reader, *engine, scenario.engine);
+  for_each(reader, root, "containers", [&](const Node& item) {
+    scenario.engine.containers.push_back(read_container(reader, item));
+  });
+  if (root.find("program") != nullptr && root.find("programs") != nullptr) {
+    reader.fault(*root.find("programs"), "'program' and 'programs' exclude one another");
+  }
+  if (const Node* const program = root.find("program")) {
+    scenario.engine.programs.push_back(read_program(reader, *program));
+  }
+  for_each(reader, root, "programs", [&](const Node& item) {
+    scenario.engine.programs.push_back(read_program(reader, item));
+  });
+  for_each(reader, root, "rules",
+           [&](const Node& item) { scenario.engine.rules.push_back(read_rule(reader, item)); });
+  if (const Node* const drive = root.find("drive")) {
+    read_drive(reader, *drive, scenario);
+  } else {
+    reader.fault(root, "'drive' is missing: what Cupel is made to do");
+  }
+  if (const Node* const calls = root.find("calls")) {
+    read_expected_calls(reader, *calls, scenario);
+  } else {
+    reader.fault(root, "'calls' is missing: the list of expected calls, or the word any");
+  }
+  for_each(reader, root, "never",
+           [&](const Node& item) { scenario.never.push_back(read_pattern(reader, item)); });
+  if (const Node* const end = root.find("end"))
+    scenario.end = read_wanted(reader, *end, "end", &facts_of("end"));
+}
+
+}  // namespace
+
+WantedFacts read_wanted(Reader& reader, const Node& node, const std::string& what,
+                        const std::vector<std::string>* known) {
+  WantedFacts wanted;
+  if (known != nullptr ? !reader.keys(node, what, *known) : !node.is_map()) {
+    if (known == nullptr) reader.fault(node, what + ": must be a map");
+    return wanted;
+  }
+  for (const text::Entry& entry : node.entries) {
+    wanted[entry.key] = read_one_wanted(reader, entry.value, what + "." + entry.key);
+    if (wanted[entry.key].line == 0 || entry.value.is_null()) {
+      wanted[entry.key].line = entry.line;
+      wanted[entry.key].column = entry.column;
+    }
+  }
+  return wanted;
+}
+
+void read_expected_calls(Reader& reader, const Node& node, Scenario& scenario) {
+  if (node.is_scalar() && node.scalar == "any") {
+    scenario.calls_checked = false;
+    return;
+  }
+  if (!node.is_list()) {
+    reader.fault(node, "calls: must be a list, or the word any");
+    return;
+  }
+  for (const Node& item : node.items) {
+    ExpectedGroup group;
+    if (const Node* const list = item.find("any_order")) {
+      if (!reader.keys(item, "calls", {"any_order"})) continue;
+      if (!list->is_list() || list->items.empty())
+        reader.fault(*list, "any_order: must be a list of calls");
+      for (const Node& one : list->items) group.calls.push_back(read_expected_call(reader, one));
+    } else {
+      group.calls.push_back(read_expected_call(reader, item));
+    }
+    scenario.calls.push_back(std::move(group));
+  }
+}
+
+Step read_step(Reader& reader, const Node& node) {
+  Step step;
+  step.line = node.line;
+  static const std::vector<std::string> kKinds = {"run", "reap", "call", "pause", "set"};
+  if (!reader.keys(node, "step", {"run", "reap", "call", "pause", "set", "background", "expect"}))
+    return step;
+  std::string kind;
+  for (const std::string& one : kKinds) {
+    if (node.find(one) == nullptr) continue;
+    if (!kind.empty()) reader.fault(node, "a step is one of run, reap, call, pause, set");
+    kind = one;
+  }
+  if (kind.empty()) {
+    reader.fault(node, "a step is one of run, reap, call, pause, set");
+    return step;
+  }
+  const Node& value = *node.find(kind);
+  std::string facts = kind;
+  if (kind == "run") {
+    step.what = read_run(reader, value);
+  } else if (kind == "reap") {
+    ReapStep reap;
+    if (!value.is_null() && reader.keys(value, "reap", {"times"}))
+      reader.number(value, "times", reap.times, kRunsMax);
+    step.what = reap;
+  } else if (kind == "call") {
+    const CallStep call = read_call(reader, value);
+    facts = call.name;
+    step.what = call;
+  } else if (kind == "pause") {
+    step.what = PauseStep{reader.as_time(value, "pause")};
+  } else {
+    step.what = SetStep{read_part(reader, value, false)};
+  }
+  reader.flag(node, "background", step.background);
+  const bool has_facts = kind == "run" || kind == "reap" || kind == "call";
+  if (const Node* const expect = node.find("expect")) {
+    if (!has_facts) {
+      reader.fault(*expect, "a step '" + kind + "' has nothing to expect");
+    } else if (reader.clean()) {
+      step.expect = read_wanted(reader, *expect, "expect", &facts_of(facts));
+    }
+  } else if (has_facts) {
+    reader.fault(node, "step: 'expect' is missing");
+  }
+  if (step.background && !has_facts)
+    reader.fault(node, "a step '" + kind + "' can't be in the background");
+  return step;
+}
+
+ReadScenario read_scenario(std::string_view text, const std::string& file, unsigned slower) {
+  text::DocumentLimits limits;
+  limits.bytes = kFileBytesMax;
+  text::Document document = text::read_yaml(text, file, limits);
+  ReadScenario result{.scenario = std::nullopt, .faults = std::move(document.faults)};
+  if (!document.root && result.faults.empty()) {
+    result.faults.push_back(
+        {.file = file, .code = Errc::missing_key, .message = "the file is empty", .hint = {}});
+  }
+  if (!document.root || !result.faults.empty()) return result;
+  Reader reader(file, slower);
+  Scenario scenario;
+  scenario.file = file;
+  scale(scenario, slower);
+  read_root(reader, *document.root, scenario);
+  if (scenario.engine.programs.empty()) {
+    Program greeting;
+    greeting.steps = {{.kind = ProgramStep::Kind::frame, .bytes = "ok\n"},
+                      {.kind = ProgramStep::Kind::exit}};
+    scenario.engine.programs.push_back(greeting);
+  }
+  result.faults = reader.take();
+  if (result.faults.empty()) result.scenario = std::move(scenario);
+  return result;
+}
+
+}  // namespace cupel::scenarios
