@@ -32,7 +32,6 @@ int dispatch(const Request& request, Console& console) {
     case Verb::patches: return run_patches(request, console);
     case Verb::reproduce: return run_reproduce(request, console);
     case Verb::retry: return run_retry(request, console);
-    case Verb::cancel: return run_cancel(request, console);
     case Verb::doctor: return run_doctor(request, console);
     case Verb::key_generate:
     case Verb::key_show:
@@ -40,7 +39,17 @@ int dispatch(const Request& request, Console& console) {
     case Verb::key_revoke: return run_keys(request, console);
     case Verb::worker_ls:
     case Verb::worker_drain:
-    case Verb::worker_undrain: return run_worker(request, console);
+    case Verb::worker_undrain:
+    case Verb::worker_quarantine:
+    case Verb::worker_release: return run_worker(request, console);
+    case Verb::why: return run_why(request, console);
+    case Verb::deadletter_ls:
+    case Verb::deadletter_replay:
+    case Verb::deadletter_drop: return run_deadletter(request, console);
+    case Verb::campaign_ls:
+    case Verb::campaign_pause:
+    case Verb::campaign_resume:
+    case Verb::cancel: return run_campaign_order(request, console);
     case Verb::image: return run_image(request);
     case Verb::config_schema:
     case Verb::config_show:

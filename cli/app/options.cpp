@@ -144,6 +144,14 @@ class Builder {
     local_options(retry, true);
     CLI::App* cancel = verb(app_, "cancel", "Cancel a campaign", Verb::cancel);
     campaign_argument(cancel);
+    CLI::App* campaign = verb(app_, "campaign", "Campaigns of the fleet", Verb::none);
+    CLI::App* list = verb(*campaign, "ls", "List them, the newest first", Verb::campaign_ls);
+    list->add_option("--state", r_.state, "running, paused, finished or cancelled")
+        ->check(CLI::IsMember({"running", "paused", "finished", "cancelled"}));
+    campaign_argument(verb(*campaign, "pause", "Start no more of its tasks; running ones end",
+                           Verb::campaign_pause));
+    campaign_argument(verb(*campaign, "resume", "Start its tasks again", Verb::campaign_resume));
+    campaign_argument(verb(*campaign, "cancel", "The same as 'cupel cancel'", Verb::cancel));
   }
 
   void reading() {
@@ -195,16 +203,48 @@ class Builder {
         ->check(CLI::IsMember({"client", "coordinator", "worker"}));
     doctor->add_option("--engine-socket", r_.local.engine_socket, "The engine's socket");
     keys();
+    CLI::App* why = verb(app_, "why", "Why a task, or what a unit is at, doesn't run", Verb::why);
+    why->add_option("id", r_.subject, "A task, t-..., or a unit, u-...")->required();
+    letters();
     CLI::App* worker = verb(app_, "worker", "The fleet's workers", Verb::none);
     verb(*worker, "ls", "List them", Verb::worker_ls);
-    CLI::App* drain = verb(*worker, "drain", "Give a worker no new tasks", Verb::worker_drain);
-    drain->add_option("worker", r_.subject, "w-...")->required();
-    CLI::App* undrain = verb(*worker, "undrain", "Give it tasks again", Verb::worker_undrain);
-    undrain->add_option("worker", r_.subject, "w-...")->required();
+    const auto order = [&](const char* name, const char* text, Verb what) {
+      CLI::App* command = verb(*worker, name, text, what);
+      command->add_option("worker", r_.subject, "Its id, w-..., or its name");
+      command->add_option("--label", r_.labels,
+                          "Instead of a worker: all with key=value; may be repeated, all must fit");
+      return command;
+    };
+    CLI::App* drain = order("drain", "Give a worker no new tasks", Verb::worker_drain);
+    drain->add_option("--deadline", r_.deadline, "Then what still runs is given back, uncharged")
+        ->check(CLI::Validator(duration_validator, "DURATION"));
+    order("undrain", "Give it tasks again", Verb::worker_undrain);
+    CLI::App* quarantine =
+        order("quarantine", "Give a worker no tasks until it is released", Verb::worker_quarantine);
+    quarantine->add_option("--why", r_.why, "A note for people");
+    CLI::App* release =
+        order("release", "Out of quarantine, once a probe passes", Verb::worker_release);
+    release->add_flag("--without-probe", r_.without_probe, "At once, untested");
     CLI::App* image = app_.add_subcommand("image", "Toolchain images of this machine's engine");
     image->fallthrough();
     add_image_commands(*image, r_.image);
     image->callback([request = &r_] { request->verb = Verb::image; });
+  }
+
+  void letters() {
+    CLI::App* letter = verb(app_, "deadletter", "Tasks that were given up", Verb::none);
+    CLI::App* list = verb(*letter, "ls", "List them with their evidence", Verb::deadletter_ls);
+    list->add_option("campaign", r_.campaign, "Only those of c-...");
+    list->add_option("--state", r_.state, "open (the default), replayed, dropped or all")
+        ->check(CLI::IsMember({"open", "replayed", "dropped", "all"}));
+    const char* which = "A task, t-..., or a campaign, c-...: all of its open ones";
+    verb(*letter, "replay", "Ask again, with a fresh budget; the verdict follows",
+         Verb::deadletter_replay)
+        ->add_option("id", r_.subject, which)
+        ->required();
+    verb(*letter, "drop", "Leave the verdict as it is and list it no more", Verb::deadletter_drop)
+        ->add_option("id", r_.subject, which)
+        ->required();
   }
 
   void keys() {

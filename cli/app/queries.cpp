@@ -8,7 +8,6 @@
 #include "cli/core/go_events.hpp"
 #include "cli/core/reports.hpp"
 #include "cli/core/results_view.hpp"
-#include "cli/core/table.hpp"
 #include "common/core/ids.hpp"
 #include "common/core/outcome.hpp"
 #include "common/fs/files.hpp"
@@ -145,11 +144,6 @@ int print_logs(const Request& request, httpclient::Client& client, Console& cons
   // What was followed to its end has been seen, even where nothing of it was kept.
   if (!copied && shown > 0 && copied.error().code == Errc::not_found) return kExitDone;
   return copied ? kExitDone : fail(console, copied.error());
-}
-
-std::string worker_line_note(const json& worker) {
-  const std::string blocked = text_of(worker, "blocked");
-  return blocked.empty() ? "" : "blocked: " + blocked;
 }
 
 }  // namespace
@@ -299,54 +293,6 @@ int run_report(const Request& request, Console& console) {
     const auto written = fs::write_file_durably(request.output, text, 0644);
     if (!written) return fail(console, written.error());
     console.say("wrote " + request.output);
-    return kExitDone;
-  });
-}
-
-int run_cancel(const Request& request, Console& console) {
-  return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
-    const auto path = campaign_path(request.campaign);
-    if (!path) return fail(console, path.error());
-    const auto summary = client.post(*path + "/cancel", "");
-    if (!summary) return fail(console, summary.error());
-    console.out(console.json() ? dumped(*summary)
-                               : request.campaign + ": " + text_of(*summary, "state") + "\n");
-    return kExitDone;
-  });
-}
-
-int run_worker(const Request& request, Console& console) {
-  return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
-    if (request.verb != Verb::worker_ls) {
-      const std::string action = request.verb == Verb::worker_drain ? "drain" : "undrain";
-      if (!WorkerId::parse(request.subject)) {
-        return fail(console, Error{Errc::usage, "\"" + request.subject + "\" is not a worker's id",
-                                   "", "'cupel worker ls' shows them"});
-      }
-      const auto worker = client.post("/api/v1/workers/" + request.subject + "/" + action, "");
-      if (!worker) return fail(console, worker.error());
-      console.out(console.json() ? dumped(*worker)
-                                 : request.subject + ": " + text_of(*worker, "state") + "\n");
-      return kExitDone;
-    }
-    const auto answer = client.get("/api/v1/workers");
-    if (!answer) return fail(console, answer.error());
-    if (console.json()) {
-      console.out(dumped(*answer));
-      return kExitDone;
-    }
-    Table table{{"WORKER", "NAME", "STATE", "SLOTS", "RUNNING", "ENGINE", "VERSION", "HOST",
-                 "LAST SEEN", "NOTE"},
-                {},
-                {false, false, false, true, true}};
-    for (const json& worker : list_of(*answer, "workers")) {
-      table.rows.push_back({text_of(worker, "id"), text_of(worker, "name"),
-                            text_of(worker, "state"), text_of(worker, "slots"),
-                            text_of(worker, "running"), text_of(worker, "engine"),
-                            text_of(worker, "version"), text_of(worker, "host"),
-                            text_of(worker, "last_seen"), worker_line_note(worker)});
-    }
-    console.out(render(table, console.out_columns()));
     return kExitDone;
   });
 }

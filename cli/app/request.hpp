@@ -35,6 +35,15 @@ enum class Verb : unsigned char {
   worker_ls,
   worker_drain,
   worker_undrain,
+  worker_quarantine,
+  worker_release,
+  why,
+  deadletter_ls,
+  deadletter_replay,
+  deadletter_drop,
+  campaign_ls,
+  campaign_pause,
+  campaign_resume,
   image,
   version,
   completion,
@@ -75,8 +84,8 @@ struct Request {
   std::string plan;                 ///< run --plan
   std::optional<std::uint32_t> aa;  ///< run --aa
   std::string campaign;             ///< c-..., of most verbs
-  std::string
-      subject;  ///< logs: unit or task; worker: id; completion: shell; help: topic; doctor: part
+  std::string subject;  ///< logs: unit or task; worker: id or name; why: task or unit; deadletter:
+                        ///< task or campaign; completion: shell; help: topic; doctor: part
   bool detach = false;
   bool exit_zero = false;
   bool repos = false;  ///< plan --repos
@@ -95,9 +104,13 @@ struct Request {
   std::string directory = ".";  ///< init
   std::string key_file;
   std::string trust_file;
-  std::string name;  ///< key trust: of the worker
-  std::string key;   ///< key trust: Z85 or a file
-  std::vector<std::string> labels;
+  std::string name;                 ///< key trust: of the worker
+  std::string key;                  ///< key trust: Z85 or a file
+  std::vector<std::string> labels;  ///< key=value; of key trust and of orders for workers
+  std::string deadline;             ///< worker drain: a duration; empty = none
+  std::string why;                  ///< worker quarantine
+  bool without_probe = false;       ///< worker release
+  std::string state;                ///< campaign ls, deadletter ls
   ImageRequest image;
 };
 

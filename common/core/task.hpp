@@ -86,7 +86,8 @@ struct BuildTool {
   std::string image;  ///< Setting: a minor or an identity; "auto" = newest.
 };
 
-/// Does nothing and says so: for benchmarks and for the probe of a quarantined worker.
+/// Nothing of a repository: the worker shows that its engine runs a container. The probe of a
+/// worker in quarantine.
 struct NoOp {};
 
 using Work = std::variant<AcquireSource, AcquireModules, Execute, NoOp, Mutate, BuildTool>;

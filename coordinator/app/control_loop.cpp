@@ -8,6 +8,8 @@
 #include <chrono>
 #include <future>
 #include <malloc.h>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace cupel::coordinator {
@@ -23,6 +25,18 @@ Now now() {
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
   return {std::chrono::steady_clock::now(),
           {std::chrono::duration_cast<std::chrono::microseconds>(wall).count()}};
+}
+
+/// What operators look for in the log; campaigns' own events are the API's.
+void log_order(const EventRow& event) {
+  static const std::set<std::string_view> kOthers = {"campaign.paused", "campaign.resumed",
+                                                     "campaign.reopened"};
+  const bool orders = event.type.starts_with("worker.") || event.type.starts_with("deadletter.");
+  if (!orders && !kOthers.contains(event.type)) return;
+  const bool bad = event.type == "worker.quarantined" || event.type == "worker.lost" ||
+                   event.type == "deadletter.added";
+  spdlog::log(bad ? spdlog::level::warn : spdlog::level::info, "{}{}: {}", event.type,
+              event.campaign ? " " + event.campaign.text() : std::string(), event.body);
 }
 
 Error stopping() {
@@ -132,6 +146,7 @@ void ControlLoop::commit(Commit commit) {
                      [this, batch, error = applied.error()] { on(StoreFailed{batch, error}); });
           return;
         }
+        for (const EventRow& event : applied->events) log_order(event);
         if (!applied->events.empty()) parts_.publish(std::move(applied->events));
         asio::post(parts_.loop, [this, batch, specs = std::move(applied->specs)]() mutable {
           on(StoreCommitted{batch, std::move(specs)});
@@ -175,9 +190,30 @@ asio::awaitable<Result<Reply::Done>> ControlLoop::cancel(CampaignId campaign) {
   return ask([campaign](RequestId id) -> Event { return CancelCampaign{id, campaign}; });
 }
 
-asio::awaitable<Result<Reply::Done>> ControlLoop::drain(WorkerId worker, bool on_now) {
-  return ask(
-      [worker, on_now](RequestId id) -> Event { return DrainWorker{id, worker, on_now, 0}; });
+asio::awaitable<Result<Reply::Done>> ControlLoop::pause(CampaignId campaign, bool paused) {
+  return ask([campaign, paused](RequestId id) -> Event {
+    if (paused) return PauseCampaign{id, campaign};
+    return ResumeCampaign{id, campaign};
+  });
+}
+
+template <typename Asked>
+asio::awaitable<ControlLoop::Answer> ControlLoop::ask_with(Asked event) {
+  // Shared, since functions are copied on the way and an event can be large.
+  return ask([shared = std::make_shared<Asked>(std::move(event))](RequestId id) -> Event {
+    shared->request = id;
+    return std::move(*shared);
+  });
+}
+
+asio::awaitable<Result<Reply::Done>> ControlLoop::order(OrderWorkers event) {
+  return ask_with(std::move(event));
+}
+asio::awaitable<Result<Reply::Done>> ControlLoop::replay(ReplayDeadLetter event) {
+  return ask_with(std::move(event));
+}
+asio::awaitable<Result<Reply::Done>> ControlLoop::drop(DropDeadLetter event) {
+  return ask_with(std::move(event));
 }
 
 template <typename T>
@@ -192,9 +228,14 @@ asio::awaitable<std::vector<WorkerView>> ControlLoop::workers() {
   return look<std::vector<WorkerView>>([](const Machine& machine) { return machine.workers(); });
 }
 
-asio::awaitable<std::optional<std::string>> ControlLoop::why(TaskId task) {
-  return look<std::optional<std::string>>(
-      [task](const Machine& machine) { return machine.why(task); });
+asio::awaitable<std::optional<Explanation>> ControlLoop::explain(TaskId task) {
+  return look<std::optional<Explanation>>(
+      [task](const Machine& machine) { return machine.explain(task); });
+}
+
+asio::awaitable<std::optional<Explanation>> ControlLoop::explain(UnitId unit) {
+  return look<std::optional<Explanation>>(
+      [unit](const Machine& machine) { return machine.explain(unit); });
 }
 
 asio::awaitable<bool> ControlLoop::refresh_metrics() {

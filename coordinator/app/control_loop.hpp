@@ -54,9 +54,13 @@ class ControlLoop final : public http::ControlPort {
 
   boost::asio::awaitable<Result<Reply::Done>> submit(SubmitCampaign event) override;
   boost::asio::awaitable<Result<Reply::Done>> cancel(CampaignId campaign) override;
-  boost::asio::awaitable<Result<Reply::Done>> drain(WorkerId worker, bool on) override;
+  boost::asio::awaitable<Result<Reply::Done>> pause(CampaignId campaign, bool paused) override;
+  boost::asio::awaitable<Result<Reply::Done>> order(OrderWorkers event) override;
+  boost::asio::awaitable<Result<Reply::Done>> replay(ReplayDeadLetter event) override;
+  boost::asio::awaitable<Result<Reply::Done>> drop(DropDeadLetter event) override;
   boost::asio::awaitable<std::vector<WorkerView>> workers() override;
-  boost::asio::awaitable<std::optional<std::string>> why(TaskId task) override;
+  boost::asio::awaitable<std::optional<Explanation>> explain(TaskId task) override;
+  boost::asio::awaitable<std::optional<Explanation>> explain(UnitId unit) override;
   boost::asio::awaitable<bool> refresh_metrics() override;
 
   /// For the bulk loop: blocks it until this loop has answered, at most five seconds.
@@ -74,6 +78,9 @@ class ControlLoop final : public http::ControlPort {
   void commit(Commit commit);
   void request(std::function<Event(RequestId)> make, Answered answered);
   boost::asio::awaitable<Answer> ask(std::function<Event(RequestId)> make);
+  /// An event that is complete but for its request's number.
+  template <typename Asked>
+  boost::asio::awaitable<Answer> ask_with(Asked event);
   template <typename T>
   boost::asio::awaitable<T> look(std::function<T(const Machine&)> look_at);
   Result<void> check(std::function<Result<void>(const Machine&)> look_at);

@@ -66,6 +66,10 @@ void CoordinatorMetrics::make_task_metrics() {
                              "Messages with a token that is not the live one", {{"type", what}});
   }
   dead_letters_ = followed("cupel_dead_letters_total", "Tasks that used up a budget");
+  for (const char* how : {"replayed", "dropped"}) {
+    letters_handled_[how] = followed("cupel_dead_letters_handled_total",
+                                     "Dead letters by what people did with them", {{"how", how}});
+  }
   for (std::size_t verdict = 0; verdict < kVerdicts; ++verdict) {
     units_[verdict] = followed("cupel_units_finished_total", "Units with a verdict",
                                {{"verdict", label_of<Verdict>(verdict)}});
@@ -86,6 +90,16 @@ void CoordinatorMetrics::make_fleet_metrics() {
       &base_.gauge("cupel_fleet_slots_wanted", "Slots that all ready and running tasks would take");
   for (const char* state : {"idle", "busy", "draining", "blocked", "quarantined", "lost"}) {
     workers_[state] = &base_.gauge("cupel_workers", "Known workers", {{"state", state}});
+  }
+  for (const char* by : {"operator", "fleet"}) {
+    quarantines_[by] = followed("cupel_worker_quarantines_total",
+                                "Workers put into quarantine, without failed probes", {{"by", by}});
+  }
+  releases_ = followed("cupel_worker_releases_total", "Workers that came out of quarantine");
+  for (const char* result : {"passed", "failed", "lost"}) {
+    probes_[result] = followed("cupel_worker_probes_total",
+                               "Probes of workers in quarantine; lost: the session ended first",
+                               {{"result", result}});
   }
   workers_lost_ =
       followed("cupel_workers_lost_total", "Workers silent for a whole lease without a goodbye");
@@ -184,6 +198,8 @@ void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
   fenced_["result"].follow(counters.fenced_results);
   fenced_["log"].follow(counters.fenced_logs);
   dead_letters_.follow(counters.dead_letters);
+  letters_handled_["replayed"].follow(counters.dead_letters_replayed);
+  letters_handled_["dropped"].follow(counters.dead_letters_dropped);
   for (std::size_t verdict = 0; verdict < kVerdicts; ++verdict) {
     units_[verdict].follow(counters.units_finished[verdict]);
   }
@@ -200,6 +216,12 @@ void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
   workers_["blocked"]->Set(as_double(gauges.workers_blocked));
   workers_["quarantined"]->Set(as_double(gauges.workers_quarantined));
   workers_["lost"]->Set(as_double(gauges.workers_lost));
+  quarantines_["operator"].follow(counters.quarantines_operator);
+  quarantines_["fleet"].follow(counters.quarantines_automatic);
+  releases_.follow(counters.releases);
+  probes_["passed"].follow(counters.probes_passed);
+  probes_["failed"].follow(counters.probes_failed);
+  probes_["lost"].follow(counters.probes_lost);
   workers_lost_.follow(counters.workers_lost);
   leases_expired_.follow(counters.leases_expired);
   for (std::size_t i = 0; i < kFromWorkerTypes; ++i) received_[i].follow(counters.received[i]);

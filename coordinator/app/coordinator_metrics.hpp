@@ -73,6 +73,7 @@ class CoordinatorMetrics {
   std::map<std::string, Followed> retries_;
   std::map<std::string, Followed> fenced_;
   Followed dead_letters_;
+  std::map<std::string, Followed> letters_handled_;
   Gauge* campaigns_running_ = nullptr;
   Gauge* campaigns_paused_ = nullptr;
   Followed campaigns_finished_;
@@ -81,6 +82,9 @@ class CoordinatorMetrics {
   Gauge* slots_used_ = nullptr;
   Gauge* slots_wanted_ = nullptr;
   std::map<std::string, Gauge*> workers_;
+  std::map<std::string, Followed> quarantines_;
+  Followed releases_;
+  std::map<std::string, Followed> probes_;
   Followed workers_lost_;
   Followed leases_expired_;
   std::array<Followed, kFromWorkerTypes> received_{};

@@ -103,11 +103,31 @@ config::Schema settings_schema() {
               .max = 300'000});
   schema.add({.name = "quarantine_ms",
               .type = Type::number,
-              .sentence = "How long a worker whose engine fails again and again gets no task",
+              .sentence = "How long a worker that fails by its own doing again and again waits for "
+                          "its probe; doubles with each probe that fails",
               .unit = "milliseconds",
               .fallback = "60000",
               .min = 100,
               .max = 86'400'000});
+  schema.add({.name = "quarantine_failures",
+              .type = Type::number,
+              .sentence = "So many failures of a worker's own within quarantine_window put it into "
+                          "quarantine",
+              .fallback = "5",
+              .min = 1,
+              .max = 10'000});
+  schema.add({.name = "quarantine_percent",
+              .type = Type::number,
+              .sentence = "And only if they are at least this share of its attempts in that time",
+              .unit = "percent",
+              .fallback = "50",
+              .min = 1,
+              .max = 100});
+  schema.add({.name = "quarantine_window",
+              .type = Type::duration,
+              .sentence = "How far back a worker's failures count",
+              .fallback = "10m",
+              .min = 1000});
   app::add_disk_reserve(schema, "Space that artifacts must leave free for the store", "256MiB");
   schema.add({.name = "keep_events",
               .type = Type::duration,
@@ -154,6 +174,11 @@ Result<Options> options_from(const config::Settings& settings) {
   options.machine.holder_grace = milliseconds(settings, "holder_grace_ms");
   options.machine.backoff_first = milliseconds(settings, "backoff_ms");
   options.machine.quarantine = milliseconds(settings, "quarantine_ms");
+  options.machine.quarantine_failures =
+      static_cast<std::uint32_t>(settings.number("quarantine_failures"));
+  options.machine.quarantine_percent =
+      static_cast<std::uint32_t>(settings.number("quarantine_percent"));
+  options.machine.quarantine_window = settings.duration("quarantine_window");
   if (options.machine.lease < 2 * options.machine.heartbeat) {
     return Error{
         .code = Errc::bad_config,

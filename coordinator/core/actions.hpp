@@ -65,11 +65,40 @@ struct ResumeCampaign {
   RequestId request = 0;
   CampaignId campaign;
 };
-struct DrainWorker {
+enum class WorkerOrder : std::uint8_t {
+  drain,       ///< No new tasks.
+  undrain,     ///< Tasks again.
+  quarantine,  ///< No new tasks until it is released.
+  release,     ///< Out of quarantine, once a probe has passed.
+};
+/// For one worker, or for all that have these labels. Answered by Reply with the workers; errors:
+/// not_found.
+struct OrderWorkers {
   RequestId request = 0;
-  WorkerId worker;
-  bool on = true;
-  std::uint32_t deadline_ms = 0;  ///< As Drain::deadline_ms.
+  WorkerOrder order = WorkerOrder::drain;
+  WorkerId worker;                            ///< 0: those with all of `labels`, at least one.
+  std::map<std::string, std::string> labels;  ///< As the trust list says.
+  std::uint32_t deadline_ms = 0;  ///< drain: then running attempts are given back; 0 = never.
+  std::string why;                ///< quarantine: the operator's words.
+  bool probe = true;              ///< release: false takes the operator's word for it.
+};
+/// Ask again what a dead letter left without an answer, with a fresh budget: the units whose
+/// verdicts rest on it are open again, and so is their campaign. Everything but `request` as the
+/// store has it. Errors: conflict.
+struct ReplayDeadLetter {
+  RequestId request = 0;
+  DeadLetterRow letter;
+  RepositoryRow repository;
+  std::vector<UnitRow> units;  ///< Its unit, or those that it decided.
+  // Of its campaign, for one that is over:
+  CampaignRow campaign;
+  campaign::Campaign asked;
+  std::map<Verdict, std::uint64_t> verdicts;
+};
+/// People have seen it; the verdict stays. Errors: conflict.
+struct DropDeadLetter {
+  RequestId request = 0;
+  DeadLetterRow letter;  ///< As the store has it.
 };
 /// The whole list; the first event of a machine's life. Sessions of keys that are gone end.
 struct TrustChanged {
@@ -89,9 +118,9 @@ struct StoreFailed {
   Error error;
 };
 
-using Event =
-    std::variant<MessageReceived, MalformedReceived, SubmitCampaign, CancelCampaign, PauseCampaign,
-                 ResumeCampaign, DrainWorker, TrustChanged, Tick, StoreCommitted, StoreFailed>;
+using Event = std::variant<MessageReceived, MalformedReceived, SubmitCampaign, CancelCampaign,
+                           PauseCampaign, ResumeCampaign, OrderWorkers, ReplayDeadLetter,
+                           DropDeadLetter, TrustChanged, Tick, StoreCommitted, StoreFailed>;
 
 // ---- actions -----------------------------------------------------------------------------------
 
@@ -112,6 +141,7 @@ struct Reply {
   struct Done {
     CampaignId campaign;    ///< 0 for requests about workers.
     bool repeated = false;  ///< The idempotency key was known: the earlier campaign's id.
+    std::vector<WorkerId> workers = {};  ///< Of OrderWorkers: whom it concerned, in id order.
   };
   Result<Done> answer = Done{};
 };

@@ -48,6 +48,16 @@ struct Counters {
       0;  ///< A lease that never reached its worker: not counted against the task.
   std::uint64_t holders_replaced = 0;  ///< Repositories acquired again elsewhere.
   std::uint64_t dead_letters = 0;
+  std::uint64_t dead_letters_replayed = 0;
+  std::uint64_t dead_letters_dropped = 0;
+
+  std::uint64_t quarantines_operator = 0;
+  std::uint64_t quarantines_automatic = 0;  ///< Failed probes are not counted again.
+  std::uint64_t releases = 0;
+  std::uint64_t probes_sent = 0;
+  std::uint64_t probes_passed = 0;
+  std::uint64_t probes_failed = 0;
+  std::uint64_t probes_lost = 0;  ///< Their worker's session ended first.
 
   std::array<std::array<std::uint64_t, kOutcomes>, kTaskKinds> tasks_completed{};
   std::array<std::uint64_t, kVerdicts> units_finished{};

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kRetiredRemembered = 16;
 constexpr std::uint32_t kQuarantineDoublingsMax = 4;
 constexpr double kRateBurstSeconds = 10;
+constexpr Duration kDrainMax = std::chrono::hours(24 * 30);
 
 }  // namespace
 
@@ -110,7 +111,6 @@ void Fleet::begin_session(Handle handle, std::uint64_t session, const std::strin
     worker.retired.push_back(worker.incarnation);
     if (worker.retired.size() > kRetiredRemembered) worker.retired.pop_front();
     worker.stopping.clear();
-    worker.engine_failures = 0;
   }
   worker.session = session;
   worker.routing = routing;
@@ -122,6 +122,7 @@ void Fleet::begin_session(Handle handle, std::uint64_t session, const std::strin
   worker.capacity = hello.capacity;
   worker.welcomed = false;
   worker.leaving = false;
+  worker.probe.reset();
   heard(handle, now);
   refresh_away(worker, now.mono);
 }
@@ -130,6 +131,7 @@ void Fleet::end_session(Handle handle, TimePoint now) {
   Worker& worker = workers_[handle];
   worker.session = 0;
   worker.welcomed = false;
+  worker.probe.reset();
   worker.stopping.clear();
   refresh_away(worker, now);
 }
@@ -151,9 +153,51 @@ void Fleet::set_capacity(Handle handle, const Capacity& capacity, TimePoint now)
   refresh_away(workers_[handle], now);
 }
 
-void Fleet::set_drain(Handle handle, bool drain, TimePoint now) {
-  workers_[handle].drain = drain;
-  refresh_away(workers_[handle], now);
+void Fleet::set_drain(Handle handle, bool drain, Duration deadline, Now now) {
+  Worker& worker = workers_[handle];
+  deadline = std::min(deadline, kDrainMax);
+  worker.drain = drain;
+  worker.drain_by = {};
+  if (drain && deadline > Duration::zero()) {
+    worker.drain_until = now.mono + deadline;
+    worker.drain_by = {now.wall.us +
+                       std::chrono::duration_cast<std::chrono::microseconds>(deadline).count()};
+  }
+  refresh_away(worker, now.mono);
+}
+
+void Fleet::restore(const WorkerControls& controls, Now now) {
+  const Handle handle = by_id(controls.id);
+  if (handle == kNoHandle) return;
+  Worker& worker = workers_[handle];
+  // The wall clock may have jumped either way: never longer than the whole pause.
+  const auto left = [&](WallTime until, Duration most) {
+    const Duration duration = std::chrono::microseconds(until.us - now.wall.us);
+    return now.mono + std::clamp<Duration>(duration, Duration::zero(), most);
+  };
+  worker.drain = controls.draining;
+  worker.drain_by = controls.drain_by;
+  worker.drain_until = left(controls.drain_by, kDrainMax);
+  worker.quarantine = controls.quarantine;
+  worker.round = controls.round;
+  worker.quarantine_why = controls.why;
+  worker.quarantine_since = controls.since;
+  worker.probe_at = controls.probe_at;
+  worker.probe_due =
+      left(controls.probe_at, settings_.quarantine * (1U << kQuarantineDoublingsMax));
+  refresh_away(worker, now.mono);
+}
+
+WorkerControls Fleet::controls(Handle handle) const {
+  const Worker& worker = workers_[handle];
+  return {.id = worker.id,
+          .draining = worker.drain,
+          .drain_by = worker.drain_by,
+          .quarantine = worker.quarantine,
+          .round = worker.round,
+          .why = worker.quarantine_why,
+          .since = worker.quarantine_since,
+          .probe_at = worker.probe_at};
 }
 
 void Fleet::set_leaving(Handle handle, TimePoint now) {
@@ -165,34 +209,48 @@ void Fleet::forgive(Duration stall) {
   for (Worker& worker : workers_) worker.heard += stall;
 }
 
-bool Fleet::wanted(const Worker& worker) const {
-  return worker.session != 0 && !worker.leaving && !worker.drain && !worker.capacity.draining &&
-         worker.capacity.blocked.empty() && trusted(worker.key) != nullptr;
+Obstacle Fleet::lasting_obstacle(const Worker& worker) const {
+  if (trusted(worker.key) == nullptr) return Obstacle::not_trusted;
+  if (worker.session == 0) return Obstacle::not_connected;
+  if (worker.drain) return Obstacle::draining;
+  if (worker.leaving || worker.capacity.draining) return Obstacle::leaving;
+  if (worker.quarantine != Quarantine::none) return Obstacle::quarantined;
+  if (!worker.capacity.blocked.empty()) return Obstacle::blocked;
+  return Obstacle::none;
+}
+
+bool Fleet::audible(const Worker& worker, TimePoint now) const {
+  // Two and a half heartbeats: one may be lost without the worker being passed over.
+  return now - worker.heard < settings_.heartbeat * 5 / 2;
+}
+
+Obstacle Fleet::obstacle(const Worker& worker, TimePoint now) const {
+  // `away` is kept so that nothing is looked up for each worker at each decision.
+  const Obstacle lasting = worker.away ? lasting_obstacle(worker) : Obstacle::none;
+  if (lasting != Obstacle::none) return lasting;
+  if (!worker.welcomed) return Obstacle::greeting;
+  return audible(worker, now) ? Obstacle::none : Obstacle::silent;
+}
+
+bool Fleet::may_be_probed(const Worker& worker, TimePoint now) const {
+  return worker.quarantine == Quarantine::automatic && !worker.probe && worker.probe_due <= now &&
+         lasting_obstacle(worker) == Obstacle::quarantined && worker.capacity.blocked.empty() &&
+         worker.welcomed && audible(worker, now) && free_slots(worker) > 0;
 }
 
 void Fleet::refresh_away(Worker& worker, TimePoint now) {
-  const bool away = !wanted(worker);
+  const bool away = lasting_obstacle(worker) != Obstacle::none;
   if (away && !worker.away) worker.away_since = now;
   worker.away = away;
 }
 
-bool Fleet::quarantined(const Worker& worker, TimePoint now) const {
-  return worker.quarantined_until && now < *worker.quarantined_until;
-}
-
-bool Fleet::may_get_work(const Worker& worker, TimePoint now) const {
-  // Two and a half heartbeats: one may be lost without the worker being passed over.
-  const bool audible = now - worker.heard < settings_.heartbeat * 5 / 2;
-  return worker.welcomed && !worker.away && audible && !quarantined(worker, now);
-}
-
 std::uint32_t Fleet::slots(const Worker& worker) const {
-  const std::uint32_t slots = std::min(worker.capacity.slots, settings_.slots_per_worker_max);
-  return worker.probing ? std::min(slots, 1U) : slots;
+  return std::min(worker.capacity.slots, settings_.slots_per_worker_max);
 }
 
 std::uint32_t Fleet::free_slots(const Worker& worker) const {
-  const auto used = static_cast<std::uint32_t>(worker.leases.size() + worker.stopping.size());
+  const auto used = static_cast<std::uint32_t>(worker.leases.size() + worker.stopping.size() +
+                                               (worker.probe ? 1 : 0));
   const std::uint32_t all = slots(worker);
   return used < all ? all - used : 0;
 }
@@ -200,26 +258,68 @@ std::uint32_t Fleet::free_slots(const Worker& worker) const {
 bool Fleet::holder_gone(const Worker& worker, TimePoint now) const {
   if (trusted(worker.key) == nullptr) return true;
   // A worker that failed its probe as well won't be back soon.
-  if (quarantined(worker, now) && worker.quarantines > 1) return true;
+  if (worker.quarantine == Quarantine::automatic && worker.round > 1) return true;
   return worker.away && now - worker.away_since >= settings_.holder_grace;
 }
 
-void Fleet::attempt_failed_by_engine(Handle handle, TimePoint now) {
+bool Fleet::attempt_ended(Handle handle, bool failed, TimePoint now) {
   Worker& worker = workers_[handle];
-  ++worker.engine_failures;
-  if (!worker.probing && worker.engine_failures < settings_.quarantine_after) return;
-  const std::uint32_t doublings = std::min(worker.quarantines, kQuarantineDoublingsMax);
-  worker.quarantined_until = now + settings_.quarantine * (1U << doublings);
-  worker.quarantines += 1;
-  worker.probing = true;
+  worker.recent.add(failed, now, settings_.quarantine_window);
+  if (!failed || worker.quarantine != Quarantine::none) return false;
+  const auto [failures, all] = worker.recent.counts(now, settings_.quarantine_window);
+  return failures >= settings_.quarantine_failures &&
+         std::uint64_t{failures} * 100 >= std::uint64_t{settings_.quarantine_percent} * all;
 }
 
-void Fleet::attempt_ended_well(Handle handle) {
+// From now on, as long as its round says.
+void Fleet::pause(Worker& worker, Now now) {
+  const std::uint32_t doublings = std::min(worker.round, kQuarantineDoublingsMax);
+  const Duration pause = settings_.quarantine * (1U << doublings);
+  ++worker.round;
+  worker.probe_due = now.mono + pause;
+  worker.probe_at = {now.wall.us +
+                     std::chrono::duration_cast<std::chrono::microseconds>(pause).count()};
+}
+
+void Fleet::set_quarantine(Handle handle, Quarantine kind, std::string why, Now now) {
   Worker& worker = workers_[handle];
-  worker.engine_failures = 0;
-  worker.quarantines = 0;
-  worker.probing = false;
-  worker.quarantined_until.reset();
+  if (worker.quarantine == Quarantine::none) {
+    worker.quarantine_since = now.wall;
+    // Good for a whole window since the last one: this one has nothing to do with it.
+    if (!worker.released || now.mono - *worker.released >= settings_.quarantine_window) {
+      worker.round = 0;
+    }
+  }
+  worker.quarantine = kind;
+  worker.quarantine_why = std::move(why);
+  worker.probe_at = {};
+  if (kind == Quarantine::automatic) pause(worker, now);
+  refresh_away(worker, now.mono);
+}
+
+void Fleet::probe_now(Handle handle, Now now) {
+  Worker& worker = workers_[handle];
+  worker.quarantine = Quarantine::automatic;
+  worker.round = 0;
+  worker.probe_due = now.mono;
+  worker.probe_at = now.wall;
+}
+
+void Fleet::probe_failed(Handle handle, std::string why, Now now) {
+  Worker& worker = workers_[handle];
+  worker.quarantine_why = std::move(why);
+  pause(worker, now);
+}
+
+void Fleet::end_quarantine(Handle handle, TimePoint now) {
+  Worker& worker = workers_[handle];
+  worker.quarantine = Quarantine::none;
+  worker.quarantine_why.clear();
+  worker.quarantine_since = {};
+  worker.probe_at = {};
+  worker.released = now;
+  worker.recent.clear();
+  refresh_away(worker, now);
 }
 
 }  // namespace cupel::coordinator

@@ -5,6 +5,7 @@
 #include "common/core/message.hpp"
 #include "common/core/time.hpp"
 #include "coordinator/core/actions.hpp"
+#include "coordinator/core/failure_window.hpp"
 #include "coordinator/core/pool.hpp"
 
 #include <array>
@@ -25,8 +26,33 @@ struct FleetSettings {
   Duration holder_grace = std::chrono::seconds(120);
   std::uint32_t peer_messages_per_s = 200;
   std::uint32_t slots_per_worker_max = 256;
-  std::uint32_t quarantine_after = 5;
+  std::uint32_t quarantine_failures = 5;
+  std::uint32_t quarantine_percent = 50;
+  Duration quarantine_window = std::chrono::minutes(10);
   Duration quarantine = std::chrono::seconds(60);
+};
+
+/// Why a worker gets no task. In the order in which they are named where several apply.
+enum class Obstacle : std::uint8_t {
+  none,
+  not_trusted,
+  not_connected,
+  leaving,   ///< Said goodbye, or drains by its own decision.
+  draining,  ///< By the operator.
+  quarantined,
+  blocked,   ///< It rests: Capacity::blocked says why.
+  greeting,  ///< Its session is not written yet.
+  silent,    ///< No sign of life for some heartbeats.
+};
+
+/// The one lease of a worker in quarantine that is no task of a campaign: it shows that its engine
+/// works. In memory only: a coordinator that starts anew probes anew.
+struct Probe {
+  TaskId task;
+  Token token;
+  bool sent = false;  ///< Its numbers are committed and it is on its way.
+  TimePoint expires;  ///< Unless renewed.
+  TimePoint ends;
 };
 
 /// One worker id for ever; a session (number, routing, incarnation) while it is connected.
@@ -45,18 +71,24 @@ struct Worker {
   TimePoint heard;
   WallTime seen;
   bool drain = false;  ///< By the operator.
-  std::uint32_t drain_deadline_ms = 0;
+  WallTime drain_by;   ///< 0: without a deadline.
+  TimePoint drain_until;
   bool leaving = false;  ///< Said goodbye.
-  bool away = true;      ///< Can't take work for what it holds: no session, draining or blocked.
+  bool away = true;  ///< Can't take work for what it holds: not connected, draining, quarantined...
   TimePoint away_since;
   std::set<TaskId> leases;       ///< Live ones.
   std::set<Token> stopping;      ///< Ended by us, perhaps still running there: each holds its slot.
   std::uint32_t workspaces = 0;  ///< Open repositories that it holds.
-  std::uint32_t engine_failures = 0;  ///< In a row.
-  std::uint32_t quarantines = 0;
-  bool probing = false;  ///< After a quarantine: one lease at a time.
-  std::optional<TimePoint> quarantined_until;
-  std::deque<Incarnation> retired;  ///< Recent processes that gave way: they don't come back.
+  FailureWindow recent;          ///< Its attempts that ended.
+  Quarantine quarantine = Quarantine::none;
+  std::uint32_t round = 0;  ///< As WorkerControls::round.
+  std::string quarantine_why;
+  WallTime quarantine_since;
+  WallTime probe_at;
+  TimePoint probe_due;
+  std::optional<Probe> probe;
+  std::optional<TimePoint> released;  ///< The end of the last quarantine.
+  std::deque<Incarnation> retired;    ///< Recent processes that gave way: they don't come back.
 };
 
 class Fleet {
@@ -98,18 +130,34 @@ class Fleet {
   /// Any message of the session.
   void heard(Handle worker, Now now);
   void set_capacity(Handle worker, const Capacity& capacity, TimePoint now);
-  void set_drain(Handle worker, bool drain, TimePoint now);
+  /// `deadline` zero: none.
+  void set_drain(Handle worker, bool drain, Duration deadline, Now now);
+  void restore(const WorkerControls& controls, Now now);
+  [[nodiscard]] WorkerControls controls(Handle worker) const;
   void set_leaving(Handle worker, TimePoint now);
   /// After a stall of the coordinator itself: nobody was silent while nobody listened.
   void forgive(Duration stall);
 
-  void attempt_failed_by_engine(Handle worker, TimePoint now);
-  void attempt_ended_well(Handle worker);
+  /// An attempt ended for a reason of the worker's own, or for any other. True: so many have failed
+  /// that it belongs into quarantine.
+  [[nodiscard]] bool attempt_ended(Handle worker, bool failed, TimePoint now);
+  /// Of one that is there already the words and the time of the next probe.
+  void set_quarantine(Handle worker, Quarantine kind, std::string why, Now now);
+  /// The pause of an automatic quarantine ends now, and counts anew from here.
+  void probe_now(Handle worker, Now now);
+  /// Another pause, twice as long.
+  void probe_failed(Handle worker, std::string why, Now now);
+  void end_quarantine(Handle worker, TimePoint now);
 
-  [[nodiscard]] bool may_get_work(const Worker& worker, TimePoint now) const;
+  /// What keeps the worker from getting any task at all; free slots are another matter.
+  [[nodiscard]] Obstacle obstacle(const Worker& worker, TimePoint now) const;
+  [[nodiscard]] bool may_get_work(const Worker& worker, TimePoint now) const {
+    return obstacle(worker, now) == Obstacle::none;
+  }
+  /// A worker in automatic quarantine whose pause is over and that could take a lease otherwise.
+  [[nodiscard]] bool may_be_probed(const Worker& worker, TimePoint now) const;
   [[nodiscard]] std::uint32_t free_slots(const Worker& worker) const;
   [[nodiscard]] std::uint32_t slots(const Worker& worker) const;
-  [[nodiscard]] bool quarantined(const Worker& worker, TimePoint now) const;
   /// Away for longer than the grace: its workspaces count as lost.
   [[nodiscard]] bool holder_gone(const Worker& worker, TimePoint now) const;
 
@@ -124,7 +172,9 @@ class Fleet {
     TimePoint filled;
   };
   void refresh_away(Worker& worker, TimePoint now);
-  [[nodiscard]] bool wanted(const Worker& worker) const;
+  void pause(Worker& worker, Now now);
+  [[nodiscard]] Obstacle lasting_obstacle(const Worker& worker) const;
+  [[nodiscard]] bool audible(const Worker& worker, TimePoint now) const;
 
   FleetSettings settings_;
   std::deque<Worker> workers_;

@@ -1,7 +1,6 @@
 #include "coordinator/core/machine.hpp"
 
 #include "common/core/json.hpp"
-#include "common/core/task_life.hpp"
 #include "coordinator/core/state.hpp"
 
 #include <algorithm>
@@ -20,7 +19,9 @@ FleetSettings fleet_settings(const MachineSettings& settings) {
           .holder_grace = settings.holder_grace,
           .peer_messages_per_s = settings.peer_messages_per_s,
           .slots_per_worker_max = settings.slots_per_worker_max,
-          .quarantine_after = settings.quarantine_after,
+          .quarantine_failures = settings.quarantine_failures,
+          .quarantine_percent = settings.quarantine_percent,
+          .quarantine_window = settings.quarantine_window,
           .quarantine = settings.quarantine};
 }
 
@@ -189,9 +190,9 @@ void Machine::State::keep(Promise& promise, const std::map<TaskId, std::string>&
     if (worker.session != session->session) return;  // replaced or lost meanwhile
     worker.welcomed = true;
     send(session->worker, std::move(session->welcome));
-    if (worker.drain) {
-      send(session->worker, Drain{.on = true, .deadline_ms = worker.drain_deadline_ms});
-    }
+    if (worker.drain) send(session->worker, drain_order(session->worker));
+  } else if (const auto* probe = std::get_if<ProbeReady>(&promise)) {
+    send_probe(*probe);
   } else if (const auto* step = std::get_if<StepOn>(&promise)) {
     step_campaign(step->campaign);
   }
@@ -244,109 +245,6 @@ void Machine::State::send_lease(const LeaseReady& ready,
   // From what the worker can have counted from: its newest beat was heard no later than now.
   attempt->expires = now.mono + settings.lease;
   send(attempt->worker, std::move(lease));
-}
-
-// ---- clock and fleet
-// -----------------------------------------------------------------------------
-
-Duration Machine::State::life_of(const Work& work, Handle task) const {
-  return std::min(settings.task_max,
-                  task_life(work, campaigns.at(tasks[task].campaign).settings) + settings.lease);
-}
-
-// A worker that renews for ever keeps neither the task nor its good name.
-void Machine::State::end_overrun() {
-  for (const TaskId id : leases.overrun(now.mono)) {
-    Attempt* attempt = leases.of_task(id);
-    if (attempt == nullptr) continue;
-    ++counters.leases_overrun;
-    ++counters.retries_overrun;
-    const Handle worker = attempt->worker;
-    const LiveLease lease{id, attempt->token};
-    const Task& task = tasks[attempt->task];
-    const auto decision = planner::decide_interrupted({task.interruptions, task.charged},
-                                                      campaigns.at(task.campaign).budgets);
-    send(worker, CancelTask{lease});
-    if (fleet[worker].session != 0) fleet[worker].stopping.insert(lease.token);
-    fleet.attempt_failed_by_engine(worker, now.mono);
-    put_back(*attempt, decision, Reason::timeout, "its worker held it longer than it may take");
-  }
-}
-
-void Machine::State::on(Tick& /*event*/) {
-  end_overrun();
-  for (const TaskId id : leases.expired(now.mono)) {
-    Attempt* attempt = leases.of_task(id);
-    if (attempt == nullptr) continue;
-    ++counters.leases_expired;
-    const Worker& worker = fleet[attempt->worker];
-    const bool heard = now.mono - worker.heard < settings.lease && worker.session != 0;
-    if (heard && attempt->sent && !attempt->confirmed && !attempt->recovered) {
-      interrupt(*attempt, Reason::lease_lost, "the lease never reached its worker", false);
-    } else {
-      interrupt(*attempt, Reason::lease_lost, "its worker was lost");
-    }
-  }
-  for (Handle handle = 0; handle < fleet.end(); ++handle) {
-    const Worker& worker = fleet[handle];
-    if (worker.session != 0 && now.mono - worker.heard >= settings.lease) {
-      lose_worker(handle, "silent");
-    }
-  }
-  check_holders();
-  tend_tools();
-  check_deadlines();
-}
-
-void Machine::State::on(DrainWorker& event) {
-  const Handle handle = fleet.by_id(event.worker);
-  if (handle == kNoHandle) {
-    reply(event.request, failure(Errc::not_found, "no worker " + event.worker.text()));
-    return;
-  }
-  const bool changed = fleet[handle].drain != event.on;
-  fleet.set_drain(handle, event.on, now.mono);
-  fleet[handle].drain_deadline_ms = event.on ? event.deadline_ms : 0;
-  write(WorkerDrain{event.worker, event.on});
-  if (changed && event.on) {
-    this->event({}, "worker.drained",
-                {{"worker", event.worker.text()}, {"name", worker_name(handle)}});
-  }
-  promise_send(handle, Drain{.on = event.on, .deadline_ms = event.deadline_ms});
-  after_commit(Reply{event.request, Reply::Done{}});
-}
-
-void Machine::State::on(TrustChanged& event) {
-  fleet.set_trust(std::move(event.keys));
-  for (Handle handle = 0; handle < fleet.end(); ++handle) {
-    const Worker& worker = fleet[handle];
-    if (fleet.trusted(worker.key) != nullptr) continue;
-    if (worker.session != 0) {
-      send(handle, Refuse{Errc::not_trusted, "this worker's key was revoked", 0});
-    }
-    for (const TaskId id : std::vector<TaskId>(worker.leases.begin(), worker.leases.end())) {
-      if (Attempt* attempt = leases.of_task(id)) {
-        interrupt(*attempt, Reason::lease_lost, "its worker's key was revoked");
-      }
-    }
-    if (worker.session != 0) lose_worker(handle, "revoked");
-  }
-  check_holders();
-}
-
-void Machine::State::check_holders() {
-  for (Handle worker = 0; worker < fleet.end(); ++worker) {
-    if (fleet[worker].workspaces == 0 || !fleet.holder_gone(fleet[worker], now.mono)) continue;
-    for (Handle handle = 0; handle < repositories.end(); ++handle) {
-      if (repositories[handle].holder != worker || !repositories[handle].id) continue;
-      acquire_again(handle, "the worker that held it is gone");
-    }
-  }
-}
-
-std::string Machine::State::worker_name(Handle worker) const {
-  const TrustedKey* known = fleet.trusted(fleet[worker].key);
-  return known == nullptr ? std::string() : known->name;
 }
 
 }  // namespace cupel::coordinator

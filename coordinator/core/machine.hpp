@@ -10,6 +10,7 @@
 
 #include "coordinator/core/actions.hpp"
 #include "coordinator/core/counters.hpp"
+#include "coordinator/core/explain.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -37,10 +38,14 @@ struct MachineSettings {
   std::uint64_t ids_per_reservation = 10'000;
   std::uint64_t tokens_per_reservation = 10'000;
   std::uint32_t slots_per_worker_max = 256;  ///< Whatever a worker says.
-  /// Engine failures in a row before a worker gets no work for `quarantine` (doubling, at most 16
-  /// times); it comes back with one lease at a time until one ends well.
-  std::uint32_t quarantine_after = 5;
+  /// A worker goes into quarantine once so many of its attempts ended for a reason of its own
+  /// within the window, and they are at least this share of those that ended there at all.
+  std::uint32_t quarantine_failures = 5;
+  std::uint32_t quarantine_percent = 50;
+  Duration quarantine_window = std::chrono::minutes(10);
+  /// Until its first probe; doubles with each one that fails, at most 16 times.
   Duration quarantine = std::chrono::seconds(60);
+  Duration probe_limit = std::chrono::minutes(3);    ///< A probe without an answer has failed.
   std::size_t accepted_results_remembered = 65'536;  ///< To answer repetitions.
   /// May this worker run tasks of this campaign's image setting ("auto", a minor or an identity)?
   /// Empty: an identity ("sha256:...") must be among the worker's images, everything else may.
@@ -63,6 +68,15 @@ struct WorkerView {
   std::string blocked;
   std::map<std::string, std::string> labels;
   WallTime last_seen;
+  bool draining = false;  ///< By the operator; `state` says what it comes to.
+  WallTime drain_by;
+  Quarantine quarantine = Quarantine::none;
+  std::string quarantine_why;
+  WallTime quarantine_since;
+  WallTime probe_at;
+  bool probing = false;        ///< A probe is out.
+  std::uint32_t failures = 0;  ///< Of its own, within the window,
+  std::uint32_t attempts = 0;  ///< of so many that ended.
 };
 
 class Machine {
@@ -93,7 +107,11 @@ class Machine {
 
   // For the API and metrics.
   [[nodiscard]] std::vector<WorkerView> workers() const;  ///< In id order.
-  /// One sentence why an open task doesn't run right now; nothing for one that isn't open.
+  /// Why an open task (or that of an open unit which is under way) doesn't run right now; nothing
+  /// for one that isn't open.
+  [[nodiscard]] std::optional<Explanation> explain(TaskId task) const;
+  [[nodiscard]] std::optional<Explanation> explain(UnitId unit) const;
+  /// The same as one sentence.
   [[nodiscard]] std::optional<std::string> why(TaskId task) const;
   [[nodiscard]] const Counters& counters() const;
   [[nodiscard]] Gauges gauges() const;

@@ -233,7 +233,9 @@ void Machine::State::set_paused(RequestId request, CampaignId id, bool paused) {
   if (campaign.cancelling) {
     return reply(request, failure(Errc::conflict, "campaign " + id.text() + " is cancelled"));
   }
-  campaign.state = paused ? CampaignState::paused : CampaignState::running;
+  const auto wanted = paused ? CampaignState::paused : CampaignState::running;
+  if (campaign.state == wanted) return after_commit(Reply{request, Reply::Done{id, false, {}}});
+  campaign.state = wanted;
   scheduler.set_paused(handle, paused);
   write(CampaignChanged{id, campaign.state, now.wall});
   event(id, paused ? "campaign.paused" : "campaign.resumed", nlohmann::json::object());

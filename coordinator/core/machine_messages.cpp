@@ -100,6 +100,7 @@ void Machine::State::on_hello(const MessageReceived& from, const Hello& hello) {
   const bool was_here = fleet[handle].session != 0;
   if (was_here && !greeted.same_process) ++counters.sessions_taken_over;
   if (was_here) out.emplace_back(SessionClosed{fleet[handle].session});
+  lose_probe(handle);
   const std::uint64_t session = tokens.take();
   fleet.begin_session(handle, session, from.routing, hello, now);
   ++counters.sessions_accepted;
@@ -152,6 +153,7 @@ Welcome Machine::State::settle_hello(Handle handle, const Hello& hello, bool sam
       welcome.forget.push_back(lease);
     }
   }
+  bool crashed = false;
   for (const TaskId id : std::vector<TaskId>(worker.leases.begin(), worker.leases.end())) {
     Attempt* attempt = leases.of_task(id);
     if (attempt == nullptr || held.contains(id)) continue;
@@ -159,9 +161,11 @@ Welcome Machine::State::settle_hello(Handle handle, const Hello& hello, bool sam
     if (same_process && !attempt->confirmed && !attempt->recovered) {
       interrupt(*attempt, Reason::lease_lost, "the lease never reached its worker", false);
     } else {
+      crashed = crashed || (!same_process && attempt->confirmed);
       interrupt(*attempt, Reason::lease_lost, "its worker was restarted");
     }
   }
+  if (crashed) attempt_ended(handle, "was restarted with work under way");
   return welcome;
 }
 
@@ -182,6 +186,10 @@ void Machine::State::on_message(Handle handle, Heartbeat& heartbeat) {
   ack.beat = heartbeat.beat;
   std::set<Token> stopping;
   for (const LiveLease& lease : heartbeat.renew) {
+    if (renew_probe(worker, lease)) {
+      ack.renewed.push_back(lease);
+      continue;
+    }
     Attempt* attempt = leases.find(lease);
     if (attempt != nullptr && attempt->worker == handle) {
       renew(*attempt);
@@ -198,13 +206,14 @@ void Machine::State::on_message(Handle handle, Heartbeat& heartbeat) {
   send(handle, std::move(ack));
   // An order to drain, or its end, may have been lost; a worker that drains by itself ignores this.
   if (worker.capacity.draining != worker.drain) {
-    send(handle, Drain{.on = worker.drain, .deadline_ms = worker.drain_deadline_ms});
+    send(handle, drain_order(handle));
   }
 }
 
 void Machine::State::on_message(Handle handle, ResultMessage& message) {
   const LiveLease lease{message.result.task, message.result.token};
   fleet[handle].stopping.erase(lease.token);
+  if (take_probe(handle, message.result)) return;
   Attempt* attempt = leases.find(lease);
   if (attempt != nullptr && attempt->worker == handle && attempt->sent) {
     take_result(*attempt, std::move(message.result));
@@ -252,6 +261,7 @@ void Machine::State::on_message(Handle handle, Goodbye& /*goodbye*/) {
 void Machine::State::close_session(Handle handle) {
   if (fleet[handle].session == 0) return;
   out.emplace_back(SessionClosed{fleet[handle].session});
+  lose_probe(handle);
   fleet.end_session(handle, now.mono);
 }
 

@@ -9,6 +9,8 @@ namespace {
 
 constexpr Duration kRecoveredDelayMax = std::chrono::hours(1);
 
+}  // namespace
+
 UnitInfo unit_from_text(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return {};
@@ -16,60 +18,78 @@ UnitInfo unit_from_text(const std::string& text) {
   return info ? *std::move(info) : UnitInfo{};
 }
 
-}  // namespace
+CampaignEntry Machine::State::entry_of(const CampaignRow& row,
+                                       const campaign::Campaign* asked) const {
+  CampaignEntry entry;
+  entry.id = row.id;
+  entry.owner = row.owner;
+  entry.name = row.name;
+  entry.idempotency_key = row.idempotency_key;
+  entry.digest = row.digest;
+  entry.priority = row.priority;
+  entry.state = row.state;
+  if (asked == nullptr) return entry;
+  entry.settings = asked->settings;
+  take_question(entry, *asked);
+  entry.scan = asked->scan;
+  entry.budgets = {asked->retries_infra, asked->retries_timeout};
+  entry.has_deadline = asked->deadline_s > 0;
+  // The wall clock may have jumped either way; never longer than the whole deadline.
+  const auto limit = static_cast<std::int64_t>(asked->deadline_s) * 1'000'000;
+  const std::int64_t left =
+      std::clamp<std::int64_t>(row.created.us + limit - now.wall.us, 0, limit);
+  entry.deadline = now.mono + std::chrono::microseconds(left);
+  return entry;
+}
+
+Handle Machine::State::open_unit(Handle repository, const UnitRow& row, const UnitInfo& info,
+                                 const std::string* progress) {
+  Repository& home = repositories[repository];
+  CampaignEntry& campaign = campaign_of(home);
+  Unit unit;
+  unit.id = row.id;
+  unit.repository = repository;
+  unit.next = home.first_unit;
+  unit.dir_hash = hash_of(info.dir);
+  unit.vendored = info.vendored;
+  if (campaign.question.compares() || campaign.samples.contains(home.ordinal)) {
+    unit.progress = std::make_unique<planner::Progress>(
+        progress == nullptr ? planner::Progress{} : planner::progress_from_text(*progress));
+    unit.progress->sample = campaign.samples.contains(home.ordinal);
+  }
+  const Handle handle = units.add(std::move(unit));
+  home.first_unit = handle;
+  ++campaign.open_units;
+  return handle;
+}
+
+Handle Machine::State::known_worker(WorkerId id) {
+  if (!id) return kNoHandle;
+  const Handle known = fleet.by_id(id);
+  if (known != kNoHandle) return known;
+  return fleet.restore({.id = id, .name = {}, .key = {}, .host = {}, .version = {}, .at = {}},
+                       now.mono);
+}
 
 void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign::Campaign> parsed) {
   fleet_id = recovered.fleet;
   ids = Sequence(recovered.sequences.ids, settings.ids_per_reservation);
   tokens = Sequence(recovered.sequences.tokens, settings.tokens_per_reservation);
   for (const WorkerSeen& seen : recovered.workers) fleet.restore(seen, now.mono);
-  for (const WorkerId id : recovered.draining) {
-    const Handle worker = fleet.by_id(id);
-    if (worker != kNoHandle) fleet.set_drain(worker, true, now.mono);
-  }
-  const auto worker_of = [this](WorkerId id) {
-    if (!id) return kNoHandle;
-    const Handle known = fleet.by_id(id);
-    return known != kNoHandle
-               ? known
-               : fleet.restore(
-                     {.id = id, .name = {}, .key = {}, .host = {}, .version = {}, .at = {}},
-                     now.mono);
-  };
-
+  for (const WorkerControls& known : recovered.controls) fleet.restore(known, now);
   for (const ToolFacts& tool : recovered.tools) tools.restore(tool);
 
   std::vector<Handle> unreadable;
   for (CampaignRow& row : recovered.campaigns) {
-    CampaignEntry entry;
-    entry.id = row.id;
-    entry.owner = row.owner;
-    entry.name = row.name;
-    entry.idempotency_key = row.idempotency_key;
-    entry.digest = row.digest;
-    entry.priority = row.priority;
-    entry.state = row.state;
-    std::uint32_t max_parallel = 0;
     const auto found = parsed.find(row.id);
-    if (found != parsed.end()) {
-      campaign::Campaign& asked = found->second;
-      entry.settings = asked.settings;
-      take_question(entry, asked);
-      entry.scan = asked.scan;
-      entry.budgets = {asked.retries_infra, asked.retries_timeout};
-      entry.has_deadline = asked.deadline_s > 0;
-      // The wall clock may have jumped either way; never longer than the whole deadline.
-      const auto limit = static_cast<std::int64_t>(asked.deadline_s) * 1'000'000;
-      const std::int64_t left =
-          std::clamp<std::int64_t>(row.created.us + limit - now.wall.us, 0, limit);
-      entry.deadline = now.mono + std::chrono::microseconds(left);
-      max_parallel = asked.max_parallel;
-      for (std::uint32_t i = 0; i < asked.repositories.size(); ++i) {
-        entry.uncreated.emplace_back(i, std::move(asked.repositories[i]));
-      }
+    campaign::Campaign* asked = found == parsed.end() ? nullptr : &found->second;
+    CampaignEntry entry = entry_of(row, asked);
+    const std::uint32_t max_parallel = asked == nullptr ? 0 : asked->max_parallel;
+    for (std::uint32_t i = 0; asked != nullptr && i < asked->repositories.size(); ++i) {
+      entry.uncreated.emplace_back(i, std::move(asked->repositories[i]));
     }
     const Handle handle = open_campaign(std::move(entry), max_parallel);
-    if (found == parsed.end()) unreadable.push_back(handle);
+    if (asked == nullptr) unreadable.push_back(handle);
     touched.insert(handle);
   }
 
@@ -82,7 +102,7 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
     repository_of[row.id] = handle;
     created[campaign].insert(row.ordinal);
     repositories[handle].acquired = !row.commit.empty();
-    set_holder(handle, worker_of(row.holder));
+    set_holder(handle, known_worker(row.holder));
   }
   for (auto& [handle, campaign] : campaigns) {
     std::erase_if(campaign.uncreated,
@@ -104,22 +124,9 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
       continue;
     }
     UnitInfo info = unit_from_text(row.info);
-    Unit unit;
-    unit.id = row.id;
-    unit.repository = repository->second;
-    unit.next = home.first_unit;
-    unit.dir_hash = hash_of(info.dir);
-    unit.vendored = info.vendored;
-    if (campaign.question.compares() || campaign.samples.contains(home.ordinal)) {
-      const auto known = progress_of.find(row.id);
-      unit.progress = std::make_unique<planner::Progress>(
-          known == progress_of.end() ? planner::Progress{}
-                                     : planner::progress_from_text(*known->second));
-      unit.progress->sample = campaign.samples.contains(home.ordinal);
-    }
-    const Handle handle = units.add(std::move(unit));
-    home.first_unit = handle;
-    ++campaign.open_units;
+    const auto known = progress_of.find(row.id);
+    const Handle handle = open_unit(repository->second, row, info,
+                                    known == progress_of.end() ? nullptr : known->second);
     unit_of_id[row.id] = handle;
     infos[handle] = std::move(info);
   }
@@ -130,8 +137,8 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
   }
 
   for (const TaskRow& row : recovered.tasks) {
-    recover_task(row, repository_of, unit_of_id, infos, worker_of(row.preferred),
-                 worker_of(row.worker));
+    recover_task(row, repository_of, unit_of_id, infos, known_worker(row.preferred),
+                 known_worker(row.worker));
   }
   for (auto& [id, handle] : repository_of) resume_repository(handle, infos);
   for (const Handle handle : unreadable) {
@@ -245,16 +252,20 @@ void Machine::State::resume_repository(Handle handle, const std::map<Handle, Uni
     const UnitInfo& info = infos.at(unit);
     const Handle task = units[unit].task;
     if (task == kNoHandle) {
-      planner::UnitPlan plan = plan_from_start(unit, info);
-      if (auto* step = std::get_if<planner::NextTask>(&plan)) {
-        create_task(handle, unit, step->step, std::move(step->work));
-      } else {
-        finish_unit(unit, std::get<planner::Judgement>(plan), &info, {}, 0);
-      }
+      resume_unit(unit, info);
     } else if (tasks[task].state == TaskState::blocked && repository.source_task == kNoHandle) {
       place(task, &info);
     }
     unit = next;
+  }
+}
+
+void Machine::State::resume_unit(Handle unit, const UnitInfo& info) {
+  planner::UnitPlan plan = plan_from_start(unit, info);
+  if (auto* step = std::get_if<planner::NextTask>(&plan)) {
+    create_task(units[unit].repository, unit, step->step, std::move(step->work));
+  } else {
+    finish_unit(unit, std::get<planner::Judgement>(plan), &info, {}, 0);
   }
 }
 

@@ -26,14 +26,7 @@ void Machine::State::schedule() {
     const auto freest = std::ranges::max_element(
         open, {}, [this](Handle handle) { return fleet.free_slots(fleet[handle]); });
     const Handle worker = *freest;
-    const auto& images = fleet[worker].capacity.images;
-    const auto task = scheduler.pick(worker, [&](Handle handle) {
-      const CampaignEntry& campaign = campaigns.at(handle);
-      // Both sides run where the workspace is: its worker needs the image of either.
-      const auto* go = std::get_if<GoVersionChange>(&campaign.question.change);
-      return settings.image_allowed(campaign.settings.image, images) &&
-             (go == nullptr || settings.image_allowed(go->version, images));
-    });
+    const auto task = pick_for(worker);
     if (task) grant(*task, worker);
     if (!task || fleet.free_slots(fleet[worker]) == 0) open.erase(freest);
   }
@@ -94,7 +87,7 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
                               ? (moved ? Reason::lease_lost : Reason::aborted)
                               : result.reason;
     const bool engine = reason == Reason::engine || reason == Reason::image_missing;
-    if (engine && !fleet[worker].away) fleet.attempt_failed_by_engine(worker, now.mono);
+    if (engine) attempt_ended(worker, "said " + std::string(name(reason)));
     std::string why = result.message;
     if (why.empty()) why = moved ? "the workspace is gone" : "interrupted by the worker";
     ++(moved ? counters.retries_lost_workspace : counters.retries_interrupted);
@@ -112,7 +105,8 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
     return;
   }
 
-  fleet.attempt_ended_well(worker);
+  // An answer is an answer, whatever it says of the repository; only "my engine failed" is none.
+  attempt_ended(worker, result.reason == Reason::engine ? "said engine" : "");
   if (decision.fate == planner::Fate::retry) {
     ++counters.retries_timeout;
     put_back(attempt, decision, result.reason, result.message);
@@ -120,7 +114,7 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
   }
 
   const bool dead = decision.fate == planner::Fate::accept_dead;
-  if (dead) ++counters.dead_letters;
+  if (dead) note_dead(task, result.reason, result.message);
   const double seconds = std::chrono::duration<double>(now.mono - attempt.granted).count();
   const auto work = std::move(attempt.work);
   const Handle repository = task.repository;
@@ -279,17 +273,17 @@ void Machine::State::end_attempt(TaskId id, bool still_runs) {
 }
 
 void Machine::State::bury(Handle handle, Reason reason, const std::string& why) {
-  ++counters.dead_letters;
   const Task& task = tasks[handle];
   const TaskId id = task.id;
   const Handle repository = task.repository;
   const Handle unit = task.unit;
+  const std::string message =
+      "given up after " + std::to_string(task.interruptions + 1) + " interrupted attempts: " + why;
+  note_dead(task, reason, message);
   if (task.kind == TaskKind::tool) {
     tool_lost(handle, reason, why);
     return;
   }
-  const std::string message =
-      "given up after " + std::to_string(task.interruptions + 1) + " interrupted attempts: " + why;
   drop_task(handle);
   planner::Judgement judgement = planner::judge_dead(reason, message);
   if (unit != kNoHandle) {
@@ -299,12 +293,32 @@ void Machine::State::bury(Handle handle, Reason reason, const std::string& why) 
   }
   repositories[repository].source_task = kNoHandle;
   if (repositories[repository].acquired) {
+    judgement.decider = id;
     fail_repository(repository, std::move(judgement));
     return;
   }
   repositories[repository].acquired = true;
   --campaign_of(repositories[repository]).open_repositories;
   add_unit(repository, planner::whole_repository(std::move(judgement)), id);
+}
+
+void Machine::State::note_dead(const Task& task, Reason reason, const std::string& why) {
+  ++counters.dead_letters;
+  DeadLetterRow letter;
+  letter.task = task.id;
+  letter.campaign = campaigns.at(task.campaign).id;
+  letter.repository = repositories[task.repository].id;
+  if (task.unit != kNoHandle) letter.unit = units[task.unit].id;
+  letter.kind = task.kind;
+  letter.reason = reason;
+  letter.message = why;
+  letter.at = now.wall;
+  event(letter.campaign, "deadletter.added",
+        {{"task", letter.task.text()},
+         {"kind", name(letter.kind)},
+         {"reason", name(reason)},
+         {"message", why}});
+  write(DeadLetterAdded{std::move(letter)});
 }
 
 // ---- making and placing

@@ -4,16 +4,6 @@
 #include <algorithm>
 
 namespace cupel::coordinator {
-namespace {
-
-std::string seconds(Duration duration) {
-  return std::to_string(std::max<std::int64_t>(
-             1, std::chrono::duration_cast<std::chrono::seconds>(duration).count())) +
-         " s";
-}
-
-}  // namespace
-
 // ---- bulk plane
 // ----------------------------------------------------------------------------------
 
@@ -68,11 +58,15 @@ Result<void> Machine::may_get(std::uint64_t session, const std::string& key, con
 namespace {
 
 WorkerState state_of(const Fleet& fleet, const Worker& worker, TimePoint now) {
-  if (worker.session == 0) return WorkerState::lost;
-  if (worker.drain || worker.leaving || worker.capacity.draining) return WorkerState::draining;
-  if (!worker.capacity.blocked.empty()) return WorkerState::blocked;
-  if (fleet.quarantined(worker, now)) return WorkerState::quarantined;
-  return worker.leases.empty() ? WorkerState::idle : WorkerState::busy;
+  switch (fleet.obstacle(worker, now)) {
+    case Obstacle::not_trusted:
+    case Obstacle::not_connected: return WorkerState::lost;
+    case Obstacle::draining:
+    case Obstacle::leaving: return WorkerState::draining;
+    case Obstacle::quarantined: return WorkerState::quarantined;
+    case Obstacle::blocked: return WorkerState::blocked;
+    default: return worker.leases.empty() ? WorkerState::idle : WorkerState::busy;
+  }
 }
 
 }  // namespace
@@ -96,95 +90,20 @@ std::vector<WorkerView> Machine::workers() const {
     view.host = worker.host;
     view.blocked = worker.capacity.blocked;
     view.last_seen = worker.seen;
+    view.draining = worker.drain;
+    view.drain_by = worker.drain_by;
+    view.quarantine = worker.quarantine;
+    view.quarantine_why = worker.quarantine_why;
+    view.quarantine_since = worker.quarantine_since;
+    view.probe_at = worker.probe_at;
+    view.probing = worker.probe.has_value();
+    const auto recent = worker.recent.counts(state.now.mono, state.settings.quarantine_window);
+    view.failures = recent.failed;
+    view.attempts = recent.all;
     views.push_back(std::move(view));
   }
   std::ranges::sort(views, {}, &WorkerView::id);
   return views;
-}
-
-// ---- why
-// -----------------------------------------------------------------------------------------
-
-std::optional<std::string> Machine::why(TaskId id) const {
-  const State& state = *state_;
-  const TimePoint now = state.now.mono;
-  for (Handle handle = 0; handle < state.tasks.end(); ++handle) {
-    const Task& task = state.tasks[handle];
-    if (task.id != id || !task.id) continue;
-    const CampaignEntry& campaign = state.campaigns.at(task.campaign);
-    if (task.state == TaskState::leased) {
-      const auto lease = state.leases.all().find(id);
-      if (lease == state.leases.all().end()) return std::nullopt;
-      const std::string name = state.worker_name(lease->second.worker);
-      return lease->second.recovered
-                 ? "waits for worker " + name + " to come back after a restart of the coordinator"
-                 : "runs on worker " + name;
-    }
-    if (campaign.cancelling) return "its campaign is being cancelled";
-    if (task.state == TaskState::blocked) {
-      const Repository& repository = state.repositories[task.repository];
-      if (repository.source_task != kNoHandle)
-        return "its repository is being acquired again elsewhere";
-      if (state.waits_for_tool(task)) return "the scanner of its toolchain is not built yet";
-      return "an earlier task of its unit is not done";
-    }
-    if (state.scheduler.paused(task.campaign)) return "its campaign is paused";
-    if (task.delayed) {
-      return "failed before and is tried again in " + seconds(task.not_before - now) +
-             " (charged " + std::to_string(task.charged) + ", interruptions " +
-             std::to_string(task.interruptions) + ")";
-    }
-    if (state.scheduler.at_max_parallel(task.campaign)) {
-      return "its campaign runs max_parallel tasks already";
-    }
-    return state.why_queued(task);
-  }
-  return std::nullopt;
-}
-
-std::string Machine::State::why_queued(const Task& task) const {
-  const std::string& image = campaigns.at(task.campaign).settings.image;
-  const auto obstacle = [&](const Worker& worker) -> std::string {
-    if (worker.session == 0) return "is not connected";
-    if (worker.drain || worker.leaving || worker.capacity.draining) return "is draining";
-    if (!worker.capacity.blocked.empty()) return "rests (" + worker.capacity.blocked + ")";
-    if (fleet.quarantined(worker, now.mono)) return "is quarantined after engine failures";
-    if (!settings.image_allowed(image, worker.capacity.images)) return "lacks image " + image;
-    if (!fleet.may_get_work(worker, now.mono)) return "has been silent for some seconds";
-    if (fleet.free_slots(worker) == 0) return "has no free slot";
-    return {};
-  };
-  if (task.preferred != kNoHandle) {
-    const Worker& holder = fleet[task.preferred];
-    const std::string what = obstacle(holder);
-    const std::string name = worker_name(task.preferred);
-    if (what.empty()) return "is next on worker " + name;
-    std::string text = "bound to worker " + name + ", which holds its workspace and " + what;
-    if (holder.away) {
-      const Duration left = holder.away_since + settings.holder_grace - now.mono;
-      text += "; acquired again elsewhere in " + seconds(left);
-    }
-    return text;
-  }
-  std::size_t connected = 0;
-  std::size_t able = 0;
-  std::string first;
-  for (Handle handle = 0; handle < fleet.end(); ++handle) {
-    if (fleet[handle].session == 0) continue;
-    ++connected;
-    const std::string what = obstacle(fleet[handle]);
-    if (what.empty()) ++able;
-    if (first.empty() && !what.empty()) first = "worker " + worker_name(handle) + " " + what;
-  }
-  if (connected == 0) return "no worker is connected";
-  if (able > 0) return "is among the next tasks";
-  std::string text =
-      connected == 1 ? first
-                     : "none of " + std::to_string(connected) + " workers can take it: " + first;
-  if (scheduler.outranked(task.campaign)) text += "; campaigns with a higher priority go first";
-  text +=
-      "; its owner runs " + std::to_string(scheduler.running_of_owner(task.campaign)) + " tasks";
-  return text;
 }
 
 // ---- gauges
@@ -208,7 +127,7 @@ Gauges Machine::gauges() const {
     if (state.fleet.trusted(worker.key) == nullptr) continue;
     if (worker.session != 0) {
       gauges.slots += state.fleet.slots(worker);
-      gauges.slots_used += worker.leases.size() + worker.stopping.size();
+      gauges.slots_used += worker.leases.size() + worker.stopping.size() + (worker.probe ? 1 : 0);
     }
     switch (state_of(state.fleet, worker, state.now.mono)) {
       case WorkerState::idle: ++gauges.workers_idle; break;

@@ -19,6 +19,10 @@ enum class TaskState : std::uint8_t { blocked, queued, leased, done, dead, cance
 [[nodiscard]] std::string_view name(TaskState state);
 [[nodiscard]] std::optional<CampaignState> parse_campaign_state(std::string_view text);
 [[nodiscard]] std::optional<TaskState> parse_task_state(std::string_view text);
+/// Who keeps a worker from getting work: nobody, the operator, or the fleet after failures.
+enum class Quarantine : std::uint8_t { none, by_operator, automatic };
+[[nodiscard]] std::string_view name(Quarantine value);
+[[nodiscard]] std::optional<Quarantine> parse_quarantine(std::string_view text);
 
 struct CampaignRow {
   CampaignId id;
@@ -56,6 +60,25 @@ struct UnitRow {
   std::string message;
   TaskId deciding_task;      ///< Whose result decided; 0 none.
   WallTime finished;
+};
+
+enum class DeadLetterState : std::uint8_t { open, replayed, dropped };
+[[nodiscard]] std::string_view name(DeadLetterState state);
+[[nodiscard]] std::optional<DeadLetterState> parse_dead_letter_state(std::string_view text);
+
+/// A task that used up a budget, kept until people have looked at it. Its evidence is in its attempts
+/// and, where there is one, its result.
+struct DeadLetterRow {
+  TaskId task;
+  CampaignId campaign;
+  RepositoryId repository;   ///< 0 for a tool's.
+  UnitId unit;               ///< 0 for the acquisition of a repository: its units are those it decided.
+  TaskKind kind = TaskKind::acquire;
+  Reason reason = Reason::none;
+  std::string message;
+  WallTime at;
+  DeadLetterState state = DeadLetterState::open;
+  WallTime handled;          ///< When it was replayed or dropped.
 };
 
 /// A task as the scheduler sees it: about 100 bytes; the spec stays in the store.
@@ -113,7 +136,26 @@ struct TaskStateChanged { TaskId id; TaskState state; WorkerId preferred; WallTi
 struct WorkerSeen {
   WorkerId id; std::string name; std::string key; std::string host; std::string version; WallTime at;
 };
-struct WorkerDrain { WorkerId id; bool draining; };
+struct DeadLetterAdded { DeadLetterRow letter; };
+/// With `unit`, of every open letter of that unit.
+struct DeadLetterHandled { TaskId task; UnitId unit; DeadLetterState state; WallTime at; };
+/// A finished campaign goes on, because something in it is asked again.
+struct CampaignReopened { CampaignId id; WallTime at; };
+/// A judged unit is open again; its verdict and comparison are gone.
+struct UnitReopened { UnitId id; };
+/// The unit that stood for a repository that could not be had.
+struct UnitRemoved { UnitId id; };
+/// What was ordered for a worker, by the operator or by the fleet; replaces what was there.
+struct WorkerControls {
+  WorkerId id;
+  bool draining = false;
+  WallTime drain_by;         ///< What still runs then is given back; 0 = it may end by itself.
+  Quarantine quarantine = Quarantine::none;
+  std::uint32_t round = 0;   ///< Quarantines without a good while between them; the pause doubles.
+  std::string why;           ///< Of the quarantine, for people.
+  WallTime since;            ///< Of the quarantine.
+  WallTime probe_at;         ///< Of an automatic one: no probe before this.
+};
 /// Appends to `events`; feeds SSE. `body` is a JSON object.
 struct EventAppended { CampaignId campaign; std::string type; std::string body; WallTime at; };
 /// Ids up to these numbers are handed out: written before any of them is used.
@@ -122,7 +164,8 @@ struct SequencesReserved { std::uint64_t ids = 0; std::uint64_t tokens = 0; };
 using Transition =
     std::variant<CampaignCreated, CampaignChanged, RepositoryCreated, RepositoryPinned,
                  RepositoryHolder, UnitCreated, UnitFinished, UnitProgressed, UnitCompared, FlakeSeen, TaskCreated, TaskLeased, TaskReturned,
-                 TaskFinished, TaskStateChanged, WorkerSeen, WorkerDrain, EventAppended,
+                 TaskFinished, TaskStateChanged, DeadLetterAdded, DeadLetterHandled, CampaignReopened,
+                 UnitReopened, UnitRemoved, WorkerSeen, WorkerControls, EventAppended,
                  SequencesReserved>;
 
 /// What the machine needs back at start.
@@ -134,7 +177,7 @@ struct Recovered {
   std::vector<UnitRow> units;                ///< Of those campaigns.
   std::vector<UnitProgressed> progress;      ///< Of their open units, where there is any.
   std::vector<TaskRow> tasks;                ///< Of those campaigns: blocked, queued, leased.
-  std::vector<WorkerId> draining;
+  std::vector<WorkerControls> controls;      ///< Of workers that drain or are in quarantine.
   std::vector<ToolFacts> tools;              ///< What tool tasks built, of each image the last agreement.
   std::vector<WorkerSeen> workers;           ///< Every worker ever seen: binds its key to its id.
 };

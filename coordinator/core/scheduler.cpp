@@ -124,41 +124,62 @@ std::uint32_t Scheduler::running_of_owner(Handle campaign) const {
   return owners_[campaigns_.at(campaign).owner].running;
 }
 
-bool Scheduler::may_start(Handle campaign, const Allows& allows) const {
-  return !campaigns_.at(campaign).paused && !at_max_parallel(campaign) && allows(campaign);
+Scheduler::Hold Scheduler::hold(Handle campaign) const {
+  if (campaigns_.at(campaign).paused) return Hold::paused;
+  return at_max_parallel(campaign) ? Hold::max_parallel : Hold::none;
 }
 
-bool Scheduler::goes_before(const StreamKey& a, const Stream& stream_a, const StreamKey& b,
-                            const Stream& stream_b) const {
-  if (a.rank != b.rank) return a.rank < b.rank;
+bool Scheduler::may_start(Handle campaign, const Allows& allows) const {
+  return hold(campaign) == Hold::none && allows(campaign);
+}
+
+Scheduler::Ranked Scheduler::rank(const StreamKey& a, const Stream& stream_a, const StreamKey& b,
+                                  const Stream& stream_b) const {
+  if (a.rank != b.rank) return {a.rank < b.rank, Precedence::priority};
   const Owner& owner_a = owners_[campaigns_.at(a.campaign).owner];
   const Owner& owner_b = owners_[campaigns_.at(b.campaign).owner];
   if (&owner_a != &owner_b) {
-    if (owner_a.running != owner_b.running) return owner_a.running < owner_b.running;
-    if (owner_a.served_us != owner_b.served_us) return owner_a.served_us < owner_b.served_us;
+    if (owner_a.running != owner_b.running)
+      return {owner_a.running < owner_b.running, Precedence::owner_slots};
+    if (owner_a.served_us != owner_b.served_us)
+      return {owner_a.served_us < owner_b.served_us, Precedence::owner_time};
   }
   const bool bound_a = a.lane != kNoHandle;
   const bool bound_b = b.lane != kNoHandle;
-  if (bound_a != bound_b) return bound_a;
-  return tasks_[stream_a.head].id < tasks_[stream_b.head].id;
+  if (bound_a != bound_b) return {bound_a, Precedence::bound};
+  return {tasks_[stream_a.head].id < tasks_[stream_b.head].id, Precedence::age};
 }
 
-std::optional<Handle> Scheduler::pick(Handle worker, const Allows& allows) {
+Scheduler::Streams::const_iterator Scheduler::best_for(Handle worker, const Allows& allows) const {
   auto best = streams_.end();
   for (const Handle lane : {worker, kNoHandle}) {
     for (auto it = streams_.lower_bound({lane, kBestRank, 0});
          it != streams_.end() && it->first.lane == lane; ++it) {
       if (best != streams_.end() && best->first.rank < it->first.rank) break;
       if (!may_start(it->first.campaign, allows)) continue;
-      if (best == streams_.end() || goes_before(it->first, it->second, best->first, best->second)) {
+      if (best == streams_.end() || rank(it->first, it->second, best->first, best->second).first) {
         best = it;
       }
     }
   }
+  return best;
+}
+
+std::optional<Handle> Scheduler::pick(Handle worker, const Allows& allows) {
+  const auto best = best_for(worker, allows);
   if (best == streams_.end()) return std::nullopt;
   const Handle task = best->second.head;
   unlink(task);
   return task;
+}
+
+Scheduler::Precedence Scheduler::before(Handle task, Handle worker, const Allows& allows) const {
+  const auto best = best_for(worker, allows);
+  if (best == streams_.end() || best->second.head == task) return Precedence::none;
+  const auto own = streams_.find(key_of(tasks_[task]));
+  if (own == streams_.end()) return Precedence::none;
+  if (own == best) return Precedence::age;
+  return rank(best->first, best->second, own->first, own->second).by;
 }
 
 void Scheduler::started(Handle handle) {
@@ -193,12 +214,6 @@ WallTime Scheduler::oldest_ready() const {
     if (oldest.us == 0 || ready < oldest) oldest = ready;
   }
   return oldest;
-}
-
-bool Scheduler::outranked(Handle campaign) const {
-  const auto first = streams_.lower_bound({kNoHandle, kBestRank, 0});
-  return first != streams_.end() && first->first.lane == kNoHandle &&
-         first->first.rank < -campaigns_.at(campaign).priority;
 }
 
 }  // namespace cupel::coordinator

@@ -80,6 +80,13 @@ class Scheduler {
   using Allows = std::function<bool(Handle campaign)>;
   /// The task that `worker` should get now, taken out of the queue; the caller leases it.
   [[nodiscard]] std::optional<Handle> pick(Handle worker, const Allows& allows);
+  /// What keeps a campaign's tasks from starting, whichever worker asks.
+  enum class Hold : std::uint8_t { none, paused, max_parallel };
+  [[nodiscard]] Hold hold(Handle campaign) const;
+  /// The rule by which what pick() would take goes before this waiting task; none: it would take
+  /// this one, or nothing.
+  enum class Precedence : std::uint8_t { none, priority, owner_slots, owner_time, bound, age };
+  [[nodiscard]] Precedence before(Handle task, Handle worker, const Allows& allows) const;
   void started(Handle campaign);
   void ended(Handle campaign, Duration served);
   /// Something waits (not delayed) that `worker` might take.
@@ -90,14 +97,11 @@ class Scheduler {
     return campaigns_.at(campaign).running;
   }
   [[nodiscard]] std::uint32_t running_of_owner(Handle campaign) const;
-  [[nodiscard]] bool paused(Handle campaign) const { return campaigns_.at(campaign).paused; }
   [[nodiscard]] bool at_max_parallel(Handle campaign) const;
   [[nodiscard]] std::size_t delayed() const { return delayed_.size(); }
   [[nodiscard]] std::size_t waiting() const { return waiting_; }
   /// Of the tasks at the heads of streams; 0 when nothing waits.
   [[nodiscard]] WallTime oldest_ready() const;
-  /// A campaign with a larger priority has work waiting that any worker may take.
-  [[nodiscard]] bool outranked(Handle campaign) const;
 
  private:
   struct Owner {
@@ -131,8 +135,13 @@ class Scheduler {
   void unlink(Handle task);
   void activate(Owner& owner);
   [[nodiscard]] bool may_start(Handle campaign, const Allows& allows) const;
-  [[nodiscard]] bool goes_before(const StreamKey& a, const Stream& stream_a, const StreamKey& b,
-                                 const Stream& stream_b) const;
+  struct Ranked {
+    bool first = false;                ///< `a` goes before `b`,
+    Precedence by = Precedence::none;  ///< by this rule (or the other way round).
+  };
+  [[nodiscard]] Ranked rank(const StreamKey& a, const Stream& stream_a, const StreamKey& b,
+                            const Stream& stream_b) const;
+  [[nodiscard]] Streams::const_iterator best_for(Handle worker, const Allows& allows) const;
 
   Pool<Task>& tasks_;
   std::vector<Owner> owners_;

@@ -162,7 +162,11 @@ struct Machine::State {
   struct StepOn {
     Handle campaign;
   };  ///< Go on creating or cancelling.
-  using Promise = std::variant<Send, Reply, LeaseReady, SessionReady, StepOn>;
+  struct ProbeReady {
+    Handle worker;
+    Token token;
+  };
+  using Promise = std::variant<Send, Reply, LeaseReady, SessionReady, StepOn, ProbeReady>;
   struct Batch {
     BatchId id = 0;
     std::vector<Promise> promises;
@@ -194,7 +198,9 @@ struct Machine::State {
   void on(CancelCampaign& event);
   void on(PauseCampaign& event);
   void on(ResumeCampaign& event);
-  void on(DrainWorker& event);
+  void on(OrderWorkers& event);
+  void on(ReplayDeadLetter& event);
+  void on(DropDeadLetter& event);
   void on(TrustChanged& event);
   void on(Tick& event);
   void on(StoreCommitted& event);
@@ -211,6 +217,24 @@ struct Machine::State {
   void lose_worker(Handle worker, const std::string& why);
   void renew(Attempt& attempt);
 
+  // ---- orders, quarantine and probes (machine_fleet.cpp)
+  void write_controls(Handle worker);
+  [[nodiscard]] Drain drain_order(Handle worker) const;
+  void order_drain(Handle worker, bool on, std::uint32_t deadline_ms);
+  void order_release(Handle worker, bool probe);
+  /// `failure`: what the worker did wrong ("its engine failed"); empty when the attempt ended for
+  /// any other reason. Too many of them quarantine it.
+  void attempt_ended(Handle worker, const std::string& failure);
+  void quarantine(Handle worker, Quarantine kind, const std::string& why);
+  void release(Handle worker, const std::string& by);
+  void tend_probes();
+  void send_probe(const ProbeReady& ready);
+  [[nodiscard]] bool renew_probe(Worker& worker, const LiveLease& lease) const;
+  /// False: the result is no probe's.
+  bool take_probe(Handle worker, const TaskResult& result);
+  void end_probe(Handle worker, const std::string& failure);
+  void lose_probe(Handle worker);
+
   // ---- attempts and tasks (machine_tasks.cpp)
   void schedule();
   void grant(Handle task, Handle worker);
@@ -223,6 +247,7 @@ struct Machine::State {
                 const std::string& why);
   void end_attempt(TaskId task, bool still_runs);
   void bury(Handle task, Reason reason, const std::string& why);
+  void note_dead(const Task& task, Reason reason, const std::string& why);
   Handle create_task(Handle repository, Handle unit, planner::Step step, Work work);
   void start_waiting(Handle task);
   /// Blocked, or queued at the holder; makes what it needs first when that is gone.
@@ -305,7 +330,26 @@ struct Machine::State {
   [[nodiscard]] Duration life_of(const Work& work, Handle task) const;
   void end_overrun();
   [[nodiscard]] std::string worker_name(Handle worker) const;
-  [[nodiscard]] std::string why_queued(const Task& task) const;
+
+  // ---- dead letters (machine_letters.cpp)
+  /// Why it can't be replayed; empty: it can.
+  [[nodiscard]] std::string obstacle_to_replay(const ReplayDeadLetter& event) const;
+  Handle campaign_for(ReplayDeadLetter& event);
+  Handle repository_for(Handle campaign, const RepositoryRow& row);
+  void ask_repository_again(Handle repository, const std::vector<UnitRow>& stand_ins);
+  void ask_units_again(Handle repository, const RepositoryRow& row,
+                       const std::vector<UnitRow>& rows);
+
+  // ---- why (machine_why.cpp), and what schedule() asks as well
+  /// The image of a campaign that the worker lacks; empty: none.
+  [[nodiscard]] std::string missing_image(const CampaignEntry& campaign,
+                                          const Worker& worker) const;
+  std::optional<Handle> pick_for(Handle worker);
+  [[nodiscard]] std::optional<WaitReason> worker_obstacle(const Task& task, Handle worker) const;
+  [[nodiscard]] WaitReason turn_of(Handle task, Handle worker) const;
+  [[nodiscard]] std::vector<WaitReason> why_queued(Handle task) const;
+  [[nodiscard]] std::vector<WaitReason> reasons_of(Handle task) const;
+  [[nodiscard]] std::optional<Explanation> explain(Handle task) const;
 
   // ---- start (machine_recover.cpp)
   void recover(Recovered recovered, std::map<CampaignId, campaign::Campaign> parsed);
@@ -313,6 +357,14 @@ struct Machine::State {
                     const std::map<UnitId, Handle>& unit_of_id,
                     const std::map<Handle, UnitInfo>& infos, Handle preferred, Handle worker);
   void resume_repository(Handle repository, const std::map<Handle, UnitInfo>& infos);
+  void resume_unit(Handle unit, const UnitInfo& info);
+  /// Of a campaign that is known from its record: all but its sources.
+  [[nodiscard]] CampaignEntry entry_of(const CampaignRow& row,
+                                       const campaign::Campaign* asked) const;
+  /// `progress`: as the store has it; nullptr = none.
+  Handle open_unit(Handle repository, const UnitRow& row, const UnitInfo& info,
+                   const std::string* progress);
+  Handle known_worker(WorkerId id);
   FleetId fleet_id;
   std::set<Handle> touched;  ///< Campaigns that may be finished.
 };
@@ -328,6 +380,8 @@ struct Machine::State {
 /// What a campaign asks of each unit, and the ordinals of its A/A sample. Before its entries are
 /// moved out of `asked`.
 void take_question(CampaignEntry& entry, const campaign::Campaign& asked);
+/// The facts of a unit as its record has them; empty when they can't be read.
+[[nodiscard]] UnitInfo unit_from_text(const std::string& text);
 /// Unit facts of a piece of work; nullptr for those that have none.
 [[nodiscard]] const UnitInfo* unit_of(const Work& work);
 

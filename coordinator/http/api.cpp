@@ -44,6 +44,7 @@ void Api::install(cupel::http::Server& server) {
   install_campaigns(server);
   install_tasks(server);
   install_fleet(server);
+  install_letters(server);
   install_changes(server);
 }
 

@@ -47,6 +47,7 @@ class Api {
   void install_campaigns(cupel::http::Server& server);
   void install_tasks(cupel::http::Server& server);
   void install_fleet(cupel::http::Server& server);
+  void install_letters(cupel::http::Server& server);
   void install_changes(cupel::http::Server& server);
 
   Answer check(Request request);
@@ -58,9 +59,12 @@ class Api {
   Answer show_document(Request request);
   Answer results(Request request);
   Answer cancel(Request request);
+  Answer pause(Request request, bool paused);
   cupel::http::Response events(const Request& request);
 
   Answer show_task(Request request);
+  Answer why_task(Request request);
+  Answer why_unit(Request request);
   Answer log(Request request);
   Answer follow_log(TaskId task, CheckKind check, Stream stream, std::uint64_t from);
   Result<std::unique_ptr<cupel::http::UploadSink>> upload(const Request& request);
@@ -69,8 +73,15 @@ class Api {
   Answer patch(Request request);
   Answer flakes(Request request);
 
+  Answer list_letters(Request request);
+  Answer show_letter(Request request);
+  Answer replay_letter(Request request);
+  Answer drop_letter(Request request);
+  Answer letter(TaskId task);
+
   Answer list_workers(Request request);
-  Answer drain(Request request, bool on);
+  Answer order_worker(Request request, WorkerOrder what);
+  Answer order_workers(Request request, WorkerOrder what);
 
   /// Either a campaign that may be submitted, or the answer that says why not.
   struct Given {

@@ -180,6 +180,12 @@ void Api::install_campaigns(cupel::http::Server& server) {
   server.route(
       "POST", "/api/v1/campaigns/{c}/cancel", [this](Request r) { return cancel(std::move(r)); },
       RouteOptions{.scope = "submit"});
+  server.route(
+      "POST", "/api/v1/campaigns/{c}/pause",
+      [this](Request r) { return pause(std::move(r), true); }, RouteOptions{.scope = "submit"});
+  server.route(
+      "POST", "/api/v1/campaigns/{c}/resume",
+      [this](Request r) { return pause(std::move(r), false); }, RouteOptions{.scope = "submit"});
 }
 
 asio::awaitable<Api::Given> Api::read_campaign(std::string body) {
@@ -435,6 +441,23 @@ Api::Answer Api::cancel(Request request) {
   if (!known) co_return problem(known.error());
   const auto done = co_await parts_.control.cancel(*id);
   if (!done && known->campaign.finished.us == 0) co_return problem(done.error());
+  co_return co_await summary(*id);
+}
+
+Api::Answer Api::pause(Request request, bool paused) {
+  const auto id = id_param<CampaignId>(request, "c");
+  if (!id) co_return problem(id.error());
+  const auto known = co_await find(*id);
+  if (!known) co_return problem(known.error());
+  const auto done = co_await parts_.control.pause(*id, paused);
+  if (!done && known->campaign.finished.us != 0) {
+    co_return problem({.code = Errc::conflict,
+                       .what = "campaign " + id->text() + " is " +
+                               std::string(name(known->campaign.state)) + " already",
+                       .detail = {},
+                       .hint = {}});
+  }
+  if (!done) co_return problem(done.error());
   co_return co_await summary(*id);
 }
 

@@ -23,9 +23,15 @@ class ControlPort {
   /// machine, not_ready while the coordinator stops.
   virtual boost::asio::awaitable<Result<Reply::Done>> submit(SubmitCampaign event) = 0;
   virtual boost::asio::awaitable<Result<Reply::Done>> cancel(CampaignId campaign) = 0;
-  virtual boost::asio::awaitable<Result<Reply::Done>> drain(WorkerId worker, bool on) = 0;
+  /// True pauses it, false lets it go on.
+  virtual boost::asio::awaitable<Result<Reply::Done>> pause(CampaignId campaign, bool paused) = 0;
+  virtual boost::asio::awaitable<Result<Reply::Done>> order(OrderWorkers event) = 0;
+  virtual boost::asio::awaitable<Result<Reply::Done>> replay(ReplayDeadLetter event) = 0;
+  virtual boost::asio::awaitable<Result<Reply::Done>> drop(DropDeadLetter event) = 0;
   virtual boost::asio::awaitable<std::vector<WorkerView>> workers() = 0;
-  virtual boost::asio::awaitable<std::optional<std::string>> why(TaskId task) = 0;
+  /// Nothing for what isn't open.
+  virtual boost::asio::awaitable<std::optional<Explanation>> explain(TaskId task) = 0;
+  virtual boost::asio::awaitable<std::optional<Explanation>> explain(UnitId unit) = 0;
   /// Brings the metrics of the control loop up to date; they are read afterwards.
   virtual boost::asio::awaitable<bool> refresh_metrics() = 0;
 };

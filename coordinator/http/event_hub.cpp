@@ -128,6 +128,8 @@ asio::awaitable<Result<std::vector<EventRow>>> EventHub::next(std::shared_ptr<Li
 asio::awaitable<void> EventHub::feed(std::shared_ptr<Listener> listener) {
   const std::shared_ptr<EventStream> stream = listener->stream;
   bool over = false;
+  // A campaign that runs again was over once before: that end is history, not this stream's.
+  const std::uint64_t history = last_;
   if (listener->campaign) {
     std::function<Result<CampaignSummary>(StoreReader&)> read =
         [id = *listener->campaign](StoreReader& reader) { return reader.campaign(id); };
@@ -143,7 +145,8 @@ asio::awaitable<void> EventHub::feed(std::shared_ptr<Listener> listener) {
     }
     for (EventRow& row : *rows) {
       listener->after = std::max(listener->after, row.seq);
-      const bool last = listener->campaign && row.type == "campaign.finished";
+      const bool last =
+          listener->campaign && row.type == "campaign.finished" && !over && row.seq > history;
       cupel::http::Event event{row.seq, {}, event_json(row)};
       const bool taken = co_await stream->send(std::move(event));
       if (!taken || last) {

@@ -75,6 +75,10 @@ void Api::install_tasks(cupel::http::Server& server) {
   server.route(
       "GET", "/api/v1/tasks/{t}", [this](Request r) { return show_task(std::move(r)); }, read);
   server.route(
+      "GET", "/api/v1/tasks/{t}/why", [this](Request r) { return why_task(std::move(r)); }, read);
+  server.route(
+      "GET", "/api/v1/units/{u}/why", [this](Request r) { return why_unit(std::move(r)); }, read);
+  server.route(
       "GET", "/api/v1/tasks/{t}/log", [this](Request r) { return log(std::move(r)); }, read);
   server.route_upload(
       "POST", "/api/v1/artifacts", [this](const Request& r) { return upload(r); },
@@ -94,8 +98,40 @@ Api::Answer Api::show_task(Request request) {
   };
   auto shown = co_await parts_.readers.run(std::move(read));
   if (!shown) co_return problem(shown.error());
-  const auto why = co_await parts_.control.why(*id);
+  const auto explanation = co_await parts_.control.explain(*id);
+  std::optional<std::string> why;
+  if (explanation) why = sentence(*explanation);
   co_return json_response(200, task_view(shown->first, why, std::move(shown->second)));
+}
+
+Api::Answer Api::why_task(Request request) {
+  const auto id = id_param<TaskId>(request, "t");
+  if (!id) co_return problem(id.error());
+  if (const auto open = co_await parts_.control.explain(*id))
+    co_return json_response(200, explanation_view(*open));
+  std::function<Result<TaskView>(StoreReader&)> read = [id = *id](StoreReader& reader) {
+    return reader.task(id);
+  };
+  const auto view = co_await parts_.readers.run(std::move(read));
+  if (!view) co_return problem(view.error());
+  const TaskRow& task = view->task;
+  co_return json_response(
+      200, over_view(task.id.text(), task.unit, task.campaign, std::string(name(task.state))));
+}
+
+Api::Answer Api::why_unit(Request request) {
+  const auto id = id_param<UnitId>(request, "u");
+  if (!id) co_return problem(id.error());
+  if (const auto open = co_await parts_.control.explain(*id))
+    co_return json_response(200, explanation_view(*open));
+  std::function<Result<UnitRow>(StoreReader&)> read = [id = *id](StoreReader& reader) {
+    return reader.unit(id);
+  };
+  const auto unit = co_await parts_.readers.run(std::move(read));
+  if (!unit) co_return problem(unit.error());
+  co_return json_response(200,
+                          over_view({}, unit->id, unit->campaign,
+                                    unit->verdict ? std::string(name(*unit->verdict)) : "open"));
 }
 
 Api::Answer Api::log(Request request) {

@@ -101,8 +101,9 @@ json unit_view(const UnitResult& result, const json& record) {
           {"seconds", std::move(seconds)}};
 }
 
-json task_view(const TaskView& view, const std::optional<std::string>& why, json record) {
-  const TaskRow& task = view.task;
+namespace {
+
+json attempts_view(const TaskView& view) {
   json attempts = json::array();
   for (const TaskView::Attempt& attempt : view.attempts) {
     attempts.push_back({{"token", attempt.token.value},
@@ -111,6 +112,39 @@ json task_view(const TaskView& view, const std::optional<std::string>& why, json
                         {"ended", time_or_null(attempt.ended)},
                         {"how", attempt.how}});
   }
+  return attempts;
+}
+
+}  // namespace
+
+json dead_letter_view(const DeadLetterView& view) {
+  const DeadLetterRow& letter = view.letter;
+  json units = json::array();
+  for (const UnitRow& unit : view.units) {
+    const json info = kept_json(unit.info);
+    units.push_back({{"id", unit.id.text()},
+                     {"dir", member(info, "dir", "")},
+                     {"module", member(info, "module_path", "")},
+                     {"verdict", unit.verdict ? json(name(*unit.verdict)) : json()}});
+  }
+  return {{"task", letter.task.text()},
+          {"campaign", letter.campaign.text()},
+          {"repository", view.repository.name},
+          {"kind", name(letter.kind)},
+          {"reason", name(letter.reason)},
+          {"message", letter.message},
+          {"died", time_or_null(letter.at)},
+          {"state", name(letter.state)},
+          {"handled", time_or_null(letter.handled)},
+          {"charged", view.task.task.charged},
+          {"interruptions", view.task.task.interruptions},
+          {"attempts", attempts_view(view.task)},
+          {"logs", member(kept_json(view.task.result), "logs", json::array())},
+          {"units", std::move(units)}};
+}
+
+json task_view(const TaskView& view, const std::optional<std::string>& why, json record) {
+  const TaskRow& task = view.task;
   return {{"id", task.id.text()},
           {"campaign", task.campaign.text()},
           {"repository", id_or_null(task.repository)},
@@ -120,10 +154,49 @@ json task_view(const TaskView& view, const std::optional<std::string>& why, json
           {"charged", task.charged},
           {"interruptions", task.interruptions},
           {"why", why ? json(*why) : json()},
-          {"attempts", std::move(attempts)},
+          {"attempts", attempts_view(view)},
           {"spec", kept_json(view.spec)},
           {"result", std::move(record)}};
 }
+
+json explanation_view(const Explanation& explanation) {
+  json reasons = json::array();
+  for (const WaitReason& reason : explanation.reasons) {
+    reasons.push_back({{"cause", name(reason.cause)},
+                       {"text", reason.text},
+                       {"worker", reason.worker.empty() ? json() : json(reason.worker)},
+                       {"until", time_or_null(reason.until)}});
+  }
+  return {{"task", explanation.task.text()},
+          {"unit", id_or_null(explanation.unit)},
+          {"campaign", explanation.campaign.text()},
+          {"state", name(explanation.state)},
+          {"why", sentence(explanation)},
+          {"reasons", std::move(reasons)}};
+}
+
+json over_view(const std::string& task, UnitId unit, CampaignId campaign,
+               const std::string& state) {
+  return {{"task", task.empty() ? json() : json(task)},
+          {"unit", id_or_null(unit)},
+          {"campaign", campaign.text()},
+          {"state", state},
+          {"why", "it is " + state},
+          {"reasons", json::array()}};
+}
+
+namespace {
+
+json quarantine_view(const WorkerView& worker) {
+  if (worker.quarantine == Quarantine::none) return {};
+  return {{"by", worker.quarantine == Quarantine::by_operator ? "operator" : "fleet"},
+          {"why", worker.quarantine_why},
+          {"since", time_or_null(worker.quarantine_since)},
+          {"probe_at", time_or_null(worker.probe_at)},
+          {"probing", worker.probing}};
+}
+
+}  // namespace
 
 json worker_view(const WorkerView& worker) {
   return {{"id", worker.id.text()},
@@ -136,7 +209,11 @@ json worker_view(const WorkerView& worker) {
           {"host", worker.host},
           {"blocked", worker.blocked},
           {"labels", worker.labels},
-          {"last_seen", time_or_null(worker.last_seen)}};
+          {"last_seen", time_or_null(worker.last_seen)},
+          {"draining", worker.draining},
+          {"drain_by", time_or_null(worker.drain_by)},
+          {"quarantine", quarantine_view(worker)},
+          {"recent", {{"failures", worker.failures}, {"attempts", worker.attempts}}}};
 }
 
 cupel::http::Response json_response(unsigned status, const json& body) {

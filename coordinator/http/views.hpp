@@ -17,6 +17,11 @@ namespace cupel::coordinator::http {
 [[nodiscard]] nlohmann::json unit_view(const UnitResult& result, const nlohmann::json& record);
 [[nodiscard]] nlohmann::json task_view(const TaskView& view, const std::optional<std::string>& why,
                                        nlohmann::json record);
+[[nodiscard]] nlohmann::json dead_letter_view(const DeadLetterView& view);
+[[nodiscard]] nlohmann::json explanation_view(const Explanation& explanation);
+/// Of what isn't open any more: `state` is a task's state or a unit's verdict.
+[[nodiscard]] nlohmann::json over_view(const std::string& task, UnitId unit, CampaignId campaign,
+                                       const std::string& state);
 [[nodiscard]] nlohmann::json worker_view(const WorkerView& worker);
 
 [[nodiscard]] cupel::http::Response json_response(unsigned status, const nlohmann::json& body);

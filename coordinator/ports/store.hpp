@@ -88,6 +88,14 @@ struct TaskView {
   std::vector<Attempt> attempts;
 };
 
+/// A dead letter with what people and a replay need.
+struct DeadLetterView {
+  DeadLetterRow letter;
+  RepositoryRow repository;    ///< Empty for a tool's.
+  std::vector<UnitRow> units;  ///< Its unit, or those whose verdicts it decided.
+  TaskView task;
+};
+
 /// Reads; each call blocks, so they are made on reader threads. Errors: Errc::store_failed, not_found.
 class StoreReader {
  public:
@@ -104,6 +112,12 @@ class StoreReader {
   virtual Result<std::vector<UnitResult>> results(CampaignId id, UnitId after, std::uint32_t limit,
                                                   std::optional<Verdict> verdict) = 0;
   virtual Result<TaskView> task(TaskId id) = 0;
+  virtual Result<UnitRow> unit(UnitId id) = 0;
+  /// The newest first; the page's token is the last one's task.
+  virtual Result<std::vector<DeadLetterView>> dead_letters(std::optional<CampaignId> campaign,
+                                                           std::optional<DeadLetterState> state,
+                                                           Page page) = 0;
+  virtual Result<DeadLetterView> dead_letter(TaskId task) = 0;
   virtual Result<std::vector<TaskView>> tasks_of(CampaignId campaign, UnitId unit) = 0;
   virtual Result<std::vector<RepositoryRow>> repositories(CampaignId id) = 0;
   /// The newest first; `repository` empty = all. The page's token is the last one's `last.us`.

@@ -142,4 +142,30 @@ TaskRow TaskColumns::row() const {
           .step = static_cast<std::uint32_t>(step)};
 }
 
+void DeadLetterColumns::bind(soci::statement& s) {
+  s.exchange(into(task));
+  s.exchange(into(campaign));
+  s.exchange(into(repository));
+  s.exchange(into(unit));
+  s.exchange(into(kind));
+  s.exchange(into(reason));
+  s.exchange(into(message));
+  s.exchange(into(at));
+  s.exchange(into(state));
+  s.exchange(into(handled));
+}
+
+DeadLetterRow DeadLetterColumns::row() const {
+  return {.task = {from_sql(task)},
+          .campaign = {from_sql(campaign)},
+          .repository = {from_sql(repository)},
+          .unit = {from_sql(unit)},
+          .kind = word<TaskKind>(kind),
+          .reason = word<Reason>(reason),
+          .message = message,
+          .at = {at},
+          .state = parse_dead_letter_state(state).value_or(DeadLetterState::open),
+          .handled = {handled}};
+}
+
 }  // namespace cupel::coordinator::sql

@@ -55,6 +55,16 @@ struct TaskColumns {
   [[nodiscard]] TaskRow row() const;
 };
 
+struct DeadLetterColumns {
+  static constexpr const char* kNames =
+      "task, campaign, repository, unit, kind, reason, message, at_us, state, handled_us";
+  Number task = 0, campaign = 0, repository = 0, unit = 0, at = 0, handled = 0;
+  std::string kind, reason, message, state;
+
+  void bind(soci::statement& s);
+  [[nodiscard]] DeadLetterRow row() const;
+};
+
 /// Runs "SELECT names FROM rest" and calls `each` for every row.
 template <typename Columns, typename... Binds, typename Each>
 void select(soci::session& session, const std::string& rest, Each each, Binds&... binds) {

@@ -1,6 +1,7 @@
 #include "common/core/json.hpp"
 #include "coordinator/sql/columns.hpp"
 #include "coordinator/sql/event_packs.hpp"
+#include "coordinator/sql/reader_parts.hpp"
 #include "coordinator/sql/store.hpp"
 
 #include <nlohmann/json.hpp>
@@ -17,12 +18,6 @@ namespace {
 
 using soci::into;
 using soci::use;
-
-constexpr std::uint32_t kRowsMax = 10'000;  // of one answer; recover() alone reads everything
-
-Error not_found(const std::string& what) {
-  return {.code = Errc::not_found, .what = what + " is not known here", .detail = {}, .hint = {}};
-}
 
 /// Every run of 64 hex digits: whatever of a result may name an artifact.
 void collect_digests(std::string_view text, std::set<Digest>& found) {
@@ -127,7 +122,9 @@ void add_accepted_attempt(soci::session& session, const TaskColumns& columns, Ta
                            result.is_object() ? result.value("outcome", "") : std::string()});
 }
 
-TaskView view_of(soci::session& session, const TaskColumns& columns) {
+}  // namespace
+
+TaskView task_view_of(soci::session& session, const TaskColumns& columns) {
   TaskView view;
   view.task = columns.row();
   view.spec = one_text(session, "SELECT spec FROM specs WHERE task = :id", columns.id);
@@ -150,31 +147,6 @@ TaskView view_of(soci::session& session, const TaskColumns& columns) {
   }
   return view;
 }
-
-}  // namespace
-
-struct SqlReader::Inside {
-  std::unique_ptr<Connection> connection;
-
-  template <typename T, typename Work>
-  Result<T> read(Work work) {
-    T value{};
-    const auto done =
-        connection->guarded([&]() -> Result<void> { return work(connection->session(), value); });
-    if (!done) return done.error();
-    return value;
-  }
-  /// Several statements that must see one state of the store.
-  template <typename T, typename Work>
-  Result<T> read_snapshot(Work work) {
-    return read<T>([&](soci::session& session, T& value) -> Result<void> {
-      soci::transaction snapshot(session);
-      auto done = work(session, value);
-      snapshot.commit();
-      return done;
-    });
-  }
-};
 
 SqlReader::SqlReader(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
 SqlReader::~SqlReader() = default;
@@ -221,6 +193,31 @@ std::vector<ToolFacts> built_tools(soci::session& session) {
   return tools;
 }
 
+void read_workers(soci::session& session, Recovered& all) {
+  Number id = 0, draining = 0, seen = 0, drain_by = 0, round = 0, since = 0, probe_at = 0;
+  std::string name, key, host, version, quarantine, why;
+  soci::statement workers =
+      (session.prepare << "SELECT id, name, public_key, host, version, last_seen_us, draining, "
+                          "drain_by_us, quarantine, quarantine_round, quarantine_why, "
+                          "quarantine_since_us, probe_at_us FROM workers ORDER BY id",
+       into(id), into(name), into(key), into(host), into(version), into(seen), into(draining),
+       into(drain_by), into(quarantine), into(round), into(why), into(since), into(probe_at));
+  workers.execute();
+  while (workers.fetch()) {
+    all.workers.push_back({{from_sql(id)}, name, key, host, version, {seen}});
+    const Quarantine kind = parse_quarantine(quarantine).value_or(Quarantine::by_operator);
+    if (draining == 0 && kind == Quarantine::none) continue;
+    all.controls.push_back({.id = {from_sql(id)},
+                            .draining = draining != 0,
+                            .drain_by = {drain_by},
+                            .quarantine = kind,
+                            .round = static_cast<std::uint32_t>(round),
+                            .why = why,
+                            .since = {since},
+                            .probe_at = {probe_at}});
+  }
+}
+
 }  // namespace
 
 Result<Recovered> SqlReader::recover() {
@@ -258,17 +255,7 @@ Result<Recovered> SqlReader::recover() {
       all.progress.push_back({{from_sql(unit)}, {from_sql(campaign)}, body});
     }
     all.tools = built_tools(session);
-    Number id = 0, draining = 0, seen = 0;
-    std::string name, key, host, version;
-    soci::statement workers =
-        (session.prepare << "SELECT id, name, public_key, host, version, draining, "
-                            "last_seen_us FROM workers ORDER BY id",
-         into(id), into(name), into(key), into(host), into(version), into(draining), into(seen));
-    workers.execute();
-    while (workers.fetch()) {
-      all.workers.push_back({{from_sql(id)}, name, key, host, version, {seen}});
-      if (draining != 0) all.draining.push_back({from_sql(id)});
-    }
+    read_workers(session, all);
     return {};
   });
 }
@@ -375,9 +362,21 @@ Result<TaskView> SqlReader::task(TaskId id) {
         select<TaskColumns>(
             session, "tasks WHERE id = :id", [&](const TaskColumns& c) { row = c; }, key);
         if (!row) return not_found("task " + id.text());
-        view = view_of(session, *row);
+        view = task_view_of(session, *row);
         return {};
       });
+}
+
+Result<UnitRow> SqlReader::unit(UnitId id) {
+  return inside_->read<UnitRow>([&](soci::session& session, UnitRow& unit) -> Result<void> {
+    const Number key = to_sql(id.value);
+    std::optional<UnitRow> found;
+    select<UnitColumns>(
+        session, "units WHERE id = :id", [&](const UnitColumns& c) { found = c.row(); }, key);
+    if (!found) return not_found("unit " + id.text());
+    unit = *std::move(found);
+    return {};
+  });
 }
 
 Result<std::vector<TaskView>> SqlReader::tasks_of(CampaignId campaign, UnitId unit) {
@@ -390,7 +389,7 @@ Result<std::vector<TaskView>> SqlReader::tasks_of(CampaignId campaign, UnitId un
     select<TaskColumns>(
         session, "tasks WHERE unit = :u AND unit <> 0 AND campaign = :c ORDER BY id LIMIT :l",
         [&](const TaskColumns& c) { tasks.push_back(c); }, key, owner, rows);
-    for (const TaskColumns& task : tasks) list.push_back(view_of(session, task));
+    for (const TaskColumns& task : tasks) list.push_back(task_view_of(session, task));
     return {};
   });
 }

@@ -137,6 +137,28 @@ struct Statements::All {
                  << "UPDATE tasks SET state = :state, preferred = :preferred, ready_us = :at "
                     "WHERE id = :id AND state <> 'dead' AND (state <> 'done' OR :state2 = 'dead')",
              use(state), use(preferred), use(at), use(id), use(state))),
+        insert_letter(
+            (s.prepare
+                 << "INSERT INTO dead_letters (task, campaign, repository, unit, kind, reason, "
+                    "message, at_us, state, handled_us) VALUES (:id, :campaign, :repository, "
+                    ":unit, :kind, :reason, :message, :at, :state, 0)",
+             use(id), use(campaign), use(repository), use(unit), use(text1), use(text2), use(text3),
+             use(at), use(state))),
+        handle_letter(
+            (s.prepare << "UPDATE dead_letters SET state = :state, handled_us = :at WHERE state = "
+                          "'open' AND (task = :id OR (unit = :unit AND unit <> 0))",
+             use(state), use(at), use(id), use(unit))),
+        reopen_campaign((s.prepare
+                             << "UPDATE campaigns SET state = 'running', finished_us = 0 WHERE "
+                                "id = :id AND state = 'finished'",
+                         use(id))),
+        reopen_unit(
+            (s.prepare
+                 << "UPDATE units SET verdict = '', reason = 'none', fault = 'none', message = "
+                    "'', deciding_task = 0, finished_us = 0 WHERE id = :id",
+             use(id))),
+        drop_comparison((s.prepare << "DELETE FROM comparisons WHERE unit = :id", use(id))),
+        remove_unit((s.prepare << "DELETE FROM units WHERE id = :id", use(id))),
         see_worker(
             (s.prepare << "INSERT INTO workers (id, name, public_key, host, version, draining, "
                           "first_seen_us, last_seen_us) VALUES (:id, :name, :key, :host, :version, "
@@ -145,8 +167,13 @@ struct Statements::All {
                           "excluded.public_key, host = excluded.host, version = excluded.version, "
                           "last_seen_us = excluded.last_seen_us",
              use(id), use(text1), use(text2), use(text3), use(text4), use(at), use(at))),
-        drain_worker((s.prepare << "UPDATE workers SET draining = :on WHERE id = :id", use(number1),
-                      use(id))),
+        control_worker(
+            (s.prepare
+                 << "UPDATE workers SET draining = :on, drain_by_us = :by, quarantine = :kind, "
+                    "quarantine_round = :round, quarantine_why = :why, quarantine_since_us = "
+                    ":since, probe_at_us = :probe WHERE id = :id",
+             use(number1), use(not_before), use(state), use(number2), use(how), use(at), use(token),
+             use(id))),
         insert_events((s.prepare << "INSERT INTO event_packs (last, first, campaign, body, at_us) "
                                     "VALUES (:last, :first, :campaign, :body, :at)",
                        use(id), use(number1), use(campaign), use(text1), use(at))),
@@ -170,8 +197,13 @@ struct Statements::All {
   Result<void> operator()(const TaskReturned& t);
   Result<void> operator()(const TaskFinished& t);
   Result<void> operator()(const TaskStateChanged& t);
+  Result<void> operator()(const DeadLetterAdded& t);
+  Result<void> operator()(const DeadLetterHandled& t);
+  Result<void> operator()(const CampaignReopened& t);
+  Result<void> operator()(const UnitReopened& t);
+  Result<void> operator()(const UnitRemoved& t);
   Result<void> operator()(const WorkerSeen& t);
-  Result<void> operator()(const WorkerDrain& t);
+  Result<void> operator()(const WorkerControls& t);
   Result<void> operator()(EventAppended& t);
   Result<void> operator()(const SequencesReserved& t);
 
@@ -191,8 +223,9 @@ struct Statements::All {
   soci::statement insert_campaign, change_campaign, insert_repository, pin_repository,
       hold_repository, insert_unit, finish_unit, put_progress, drop_progress, put_comparison,
       see_flake, insert_task, insert_spec, lease_task, read_spec, end_attempt, count_interruptions,
-      return_task, finish_task, insert_result, change_task, see_worker, drain_worker, insert_events,
-      reserve;
+      return_task, finish_task, insert_result, change_task, insert_letter, handle_letter,
+      reopen_campaign, reopen_unit, drop_comparison, remove_unit, see_worker, control_worker,
+      insert_events, reserve;
 };
 
 Result<void> Statements::All::one_row(soci::statement& statement, std::string_view what,
@@ -394,6 +427,46 @@ Result<void> Statements::All::operator()(const TaskStateChanged& t) {
   return one_row(change_task, "change the state of task", t.id.value);
 }
 
+Result<void> Statements::All::operator()(const DeadLetterAdded& t) {
+  const DeadLetterRow& row = t.letter;
+  id = to_sql(row.task.value);
+  campaign = to_sql(row.campaign.value);
+  repository = to_sql(row.repository.value);
+  unit = to_sql(row.unit.value);
+  text1 = name(row.kind);
+  text2 = name(row.reason);
+  text3 = row.message;
+  at = row.at.us;
+  state = name(row.state);
+  insert_letter.execute(true);
+  return {};
+}
+
+Result<void> Statements::All::operator()(const DeadLetterHandled& t) {
+  id = to_sql(t.task.value);
+  unit = to_sql(t.unit.value);
+  state = name(t.state);
+  at = t.at.us;
+  handle_letter.execute(true);
+  return {};
+}
+
+Result<void> Statements::All::operator()(const CampaignReopened& t) {
+  id = to_sql(t.id.value);
+  return one_row(reopen_campaign, "open again campaign", t.id.value);
+}
+
+Result<void> Statements::All::operator()(const UnitReopened& t) {
+  id = to_sql(t.id.value);
+  drop_comparison.execute(true);
+  return one_row(reopen_unit, "open again unit", t.id.value);
+}
+
+Result<void> Statements::All::operator()(const UnitRemoved& t) {
+  id = to_sql(t.id.value);
+  return one_row(remove_unit, "remove unit", t.id.value);
+}
+
 Result<void> Statements::All::operator()(const WorkerSeen& t) {
   id = to_sql(t.id.value);
   text1 = t.name;
@@ -405,10 +478,16 @@ Result<void> Statements::All::operator()(const WorkerSeen& t) {
   return {};
 }
 
-Result<void> Statements::All::operator()(const WorkerDrain& t) {
+Result<void> Statements::All::operator()(const WorkerControls& t) {
   id = to_sql(t.id.value);
   number1 = t.draining ? 1 : 0;
-  drain_worker.execute(true);
+  not_before = t.drain_by.us;
+  state = name(t.quarantine);
+  number2 = t.round;
+  how = t.why;
+  at = t.since.us;
+  token = t.probe_at.us;
+  control_worker.execute(true);
   return {};
 }
 

@@ -93,6 +93,11 @@ class SqlReader final : public StoreReader {
   Result<std::vector<UnitResult>> results(CampaignId id, UnitId after, std::uint32_t limit,
                                           std::optional<Verdict> verdict) override;
   Result<TaskView> task(TaskId id) override;
+  Result<UnitRow> unit(UnitId id) override;
+  Result<std::vector<DeadLetterView>> dead_letters(std::optional<CampaignId> campaign,
+                                                   std::optional<DeadLetterState> state,
+                                                   Page page) override;
+  Result<DeadLetterView> dead_letter(TaskId task) override;
   Result<std::vector<TaskView>> tasks_of(CampaignId campaign, UnitId unit) override;
   Result<std::vector<RepositoryRow>> repositories(CampaignId id) override;
   Result<std::vector<FlakeRow>> flakes(const std::string& repository, Page page) override;

@@ -24,20 +24,21 @@ void Simulation::start_coordinator() {
   settings.repositories_per_batch = 3;
   settings.ids_per_reservation = 16;
   settings.tokens_per_reservation = 16;
-  settings.quarantine_after = 3;
+  settings.quarantine_failures = 3;
+  settings.probe_limit = 40s;
   // The machine was switched off and on: its monotonic clock begins anew.
   machine_epoch_ = std::chrono::seconds(rng_.between(0, 1'000'000));
   machine_ = std::make_unique<coordinator::Machine>(settings, std::move(recovered),
                                                     std::move(parsed), moment());
   coordinator::TrustChanged trust;
   for (const WorkerNode& node : workers_) {
-    if (!node.twin) trust.keys.push_back({node.key, "name-" + node.key, {}});
+    if (!node.twin) trust.keys.push_back({node.key, "name-" + node.key, labels_of(node)});
   }
   tell_machine(std::move(trust));
   tick_coordinator(life_);
   if (now_ >= faults_end_) {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-      tell_machine(coordinator::DrainWorker{0, workers_[i].id, false, 0});
+      lift_orders(workers_[i].id);
     }
     for (const auto& [id, row] : store_.campaigns()) {
       tell_machine(coordinator::ResumeCampaign{0, id});
@@ -186,6 +187,11 @@ void Simulation::trace_transition(const coordinator::Transition& transition) {
     trace("  changed " + changed->id.text() + " " + std::string(name(changed->state)));
   } else if (const auto* holder = std::get_if<coordinator::RepositoryHolder>(&transition)) {
     trace("  holder of " + holder->id.text() + " " + holder->holder.text());
+  } else if (const auto* letter = std::get_if<coordinator::DeadLetterHandled>(&transition)) {
+    trace("  " + std::string(name(letter->state)) + " dead letter " + letter->task.text());
+  } else if (const auto* controls = std::get_if<coordinator::WorkerControls>(&transition)) {
+    trace("  controls of " + controls->id.text() + (controls->draining ? " drain" : "") +
+          " quarantine '" + std::string(name(controls->quarantine)) + "' " + controls->why);
   } else if (const auto* judged = std::get_if<coordinator::UnitFinished>(&transition)) {
     trace("  judged " + judged->id.text() + " " + std::string(name(judged->verdict)));
   }
@@ -193,12 +199,19 @@ void Simulation::trace_transition(const coordinator::Transition& transition) {
 
 void Simulation::check_promise(const Send& send) {
   if (const auto* lease = std::get_if<Lease>(&send.message)) {
+    if (std::holds_alternative<NoOp>(lease->spec.work)) {
+      // A probe is in no record; its numbers must never be given out again.
+      if (!store_.reserved(lease->spec.id, lease->token)) breaks("a probe has unreserved numbers");
+      probes_.insert(lease->token.value);
+      ++outcome_.probes;
+      return;
+    }
     const auto task = store_.tasks().find(lease->spec.id);
     if (task == store_.tasks().end() || task->second.row.token != lease->token) {
       breaks("a lease was sent before its commit");
     }
   } else if (const auto* ack = std::get_if<ResultAck>(&send.message)) {
-    if (!ack->accepted) return;
+    if (!ack->accepted || probes_.contains(ack->lease.token.value)) return;
     const auto task = store_.tasks().find(ack->lease.task);
     if (task == store_.tasks().end() || !task->second.ended.contains(ack->lease.token.value)) {
       breaks("a result was acknowledged before its commit");

@@ -129,6 +129,12 @@ void FakeStore::on(const TaskLeased& t) {
   check(t.token.value <= sequences_.tokens, "a token was used before it was reserved");
   check(!task.row.preferred || task.row.preferred == t.worker,
         "a bound task was leased to another worker");
+  check(campaigns_.at(task.row.campaign).state != CampaignState::paused,
+        "a paused campaign has started a task");
+  if (const auto ordered = controls_.find(t.worker); ordered != controls_.end()) {
+    check(!ordered->second.draining, "a worker that drains got a task");
+    check(ordered->second.quarantine == Quarantine::none, "a worker in quarantine got a task");
+  }
   highest_token_ = std::max(highest_token_, t.token.value);
   task.row.state = TaskState::leased;
   task.row.token = t.token;
@@ -181,15 +187,55 @@ void FakeStore::on(const TaskStateChanged& t) {
   task.row.preferred = t.preferred;
 }
 
+void FakeStore::on(const DeadLetterAdded& t) {
+  check(tasks_.contains(t.letter.task), "a dead letter of no task");
+  check(letters_.emplace(t.letter.task, t.letter).second, "a task died twice");
+}
+void FakeStore::on(const DeadLetterHandled& t) {
+  for (auto& [task, letter] : letters_) {
+    const bool meant = task == t.task || (t.unit && letter.unit == t.unit);
+    if (meant && letter.state == DeadLetterState::open) letter.state = t.state;
+  }
+}
+void FakeStore::on(const CampaignReopened& t) {
+  CampaignRow& row = campaigns_.at(t.id);
+  check(row.state == CampaignState::finished, "a campaign was opened again that was not finished");
+  row.state = CampaignState::running;
+  row.finished = {};
+}
+void FakeStore::on(const UnitReopened& t) {
+  UnitRow& row = units_.at(t.id);
+  check(row.verdict.has_value(), "a unit was opened again that was open");
+  row.verdict.reset();
+  row.deciding_task = {};
+  compared_.erase(t.id);
+}
+void FakeStore::on(const UnitRemoved& t) {
+  const UnitRow& row = units_.at(t.id);
+  check(repositories_.at(row.repository).commit.empty(),
+        "a unit of a known repository was removed");
+  unit_places_.erase({row.repository.value, row.info});
+  units_.erase(t.id);
+}
+
+ReplayDeadLetter FakeStore::replay_of(TaskId task) const {
+  ReplayDeadLetter event;
+  event.letter = letters_.at(task);
+  event.campaign = campaigns_.at(event.letter.campaign);
+  if (event.letter.repository) event.repository = repositories_.at(event.letter.repository);
+  for (const auto& [id, unit] : units_) {
+    if (unit.campaign == event.letter.campaign && unit.verdict) ++event.verdicts[*unit.verdict];
+    const bool own = event.letter.unit ? id == event.letter.unit : unit.deciding_task == task;
+    if (own) event.units.push_back(unit);
+  }
+  return event;
+}
+
 void FakeStore::on(const WorkerSeen& t) {
   workers_[t.id] = t;
 }
-void FakeStore::on(const WorkerDrain& t) {
-  if (t.draining) {
-    draining_.insert(t.id);
-  } else {
-    draining_.erase(t.id);
-  }
+void FakeStore::on(const WorkerControls& t) {
+  controls_[t.id] = t;
 }
 void FakeStore::on(const EventAppended& /*t*/) {
   ++events_;
@@ -235,7 +281,7 @@ Recovered FakeStore::recover() const {
         state == TaskState::blocked || state == TaskState::queued || state == TaskState::leased;
     if (live && open.contains(task.row.campaign)) all.tasks.push_back(task.row);
   }
-  all.draining.assign(draining_.begin(), draining_.end());
+  for (const auto& [id, controls] : controls_) all.controls.push_back(controls);
   for (const auto& [id, seen] : workers_) all.workers.push_back(seen);
   return all;
 }

@@ -48,6 +48,20 @@ class FakeStore {
   [[nodiscard]] bool all_over() const;
   /// What a campaign's units say, in order: the same whatever happened on the way.
   [[nodiscard]] std::string verdicts(CampaignId campaign) const;
+  [[nodiscard]] const std::map<TaskId, coordinator::DeadLetterRow>& letters() const {
+    return letters_;
+  }
+  /// What the API would read for it; without the campaign's text.
+  [[nodiscard]] coordinator::ReplayDeadLetter replay_of(TaskId task) const;
+  /// Numbers that the coordinator may use without a record of them.
+  [[nodiscard]] bool reserved(TaskId id, Token token) const {
+    return id.value <= sequences_.ids && !ids_.contains(id.value) &&
+           token.value <= sequences_.tokens;
+  }
+  [[nodiscard]] bool draining(WorkerId worker) const {
+    const auto found = controls_.find(worker);
+    return found != controls_.end() && found->second.draining;
+  }
   [[nodiscard]] std::size_t events() const { return events_; }
 
  private:
@@ -66,8 +80,13 @@ class FakeStore {
   void on(const coordinator::TaskReturned& t);
   void on(const coordinator::TaskFinished& t);
   void on(const coordinator::TaskStateChanged& t);
+  void on(const coordinator::DeadLetterAdded& t);
+  void on(const coordinator::DeadLetterHandled& t);
+  void on(const coordinator::CampaignReopened& t);
+  void on(const coordinator::UnitReopened& t);
+  void on(const coordinator::UnitRemoved& t);
   void on(const coordinator::WorkerSeen& t);
-  void on(const coordinator::WorkerDrain& t);
+  void on(const coordinator::WorkerControls& t);
   void on(const coordinator::EventAppended& t);
   void on(const coordinator::SequencesReserved& t);
   void check(bool good, const std::string& what);
@@ -80,8 +99,9 @@ class FakeStore {
   std::map<TaskId, TaskRecord> tasks_;
   std::map<UnitId, coordinator::UnitProgressed> progress_;
   std::set<UnitId> compared_;
+  std::map<TaskId, coordinator::DeadLetterRow> letters_;
   std::map<WorkerId, coordinator::WorkerSeen> workers_;
-  std::set<WorkerId> draining_;
+  std::map<WorkerId, coordinator::WorkerControls> controls_;
   coordinator::SequencesReserved sequences_;
   std::set<std::uint64_t> ids_;
   std::set<std::pair<std::uint64_t, std::string>> unit_places_;

@@ -2,6 +2,8 @@
 // alone.
 #include "tests/sim/simulation.hpp"
 
+#include <iterator>
+
 namespace cupel::sim {
 namespace {
 
@@ -11,10 +13,11 @@ using std::chrono::milliseconds;
 constexpr std::array<std::string_view, kFaultKinds> kNames = {
     "coordinator_crash", "worker_crash", "worker_dies",       "partition",        "partition_up",
     "partition_down",    "worker_stops", "coordinator_stops", "wall_clock_jumps", "worker_term",
-    "workspaces_lost",   "drain",        "campaign_order",    "disk_full",        "twin"};
+    "workspaces_lost",   "drain",        "quarantine",        "dead_letter",      "campaign_order",
+    "disk_full",         "twin"};
 
 // How often each is drawn.
-constexpr std::array<FaultKind, 20> kDrawn = {FaultKind::coordinator_crash,
+constexpr std::array<FaultKind, 23> kDrawn = {FaultKind::coordinator_crash,
                                               FaultKind::coordinator_crash,
                                               FaultKind::worker_crash,
                                               FaultKind::worker_crash,
@@ -31,6 +34,9 @@ constexpr std::array<FaultKind, 20> kDrawn = {FaultKind::coordinator_crash,
                                               FaultKind::worker_term,
                                               FaultKind::workspaces_lost,
                                               FaultKind::drain,
+                                              FaultKind::quarantine,
+                                              FaultKind::dead_letter,
+                                              FaultKind::campaign_order,
                                               FaultKind::campaign_order,
                                               FaultKind::disk_full,
                                               FaultKind::twin};
@@ -102,16 +108,72 @@ void Simulation::inject(const Fault& fault) {
       node.caches.clear();
       node.after_caches.clear();
       break;
-    case FaultKind::drain:
-      tell_machine(
-          coordinator::DrainWorker{0, node.id, rng.chance(500), rng.chance(500) ? 5000U : 0U});
+    case FaultKind::drain: {
+      coordinator::OrderWorkers order;
+      order.order =
+          rng.chance(500) ? coordinator::WorkerOrder::drain : coordinator::WorkerOrder::undrain;
+      order_workers(std::move(order), node, rng);
       break;
+    }
+    case FaultKind::quarantine: {
+      coordinator::OrderWorkers order;
+      order.order = rng.chance(500) ? coordinator::WorkerOrder::quarantine
+                                    : coordinator::WorkerOrder::release;
+      order.probe = rng.chance(800);
+      order_workers(std::move(order), node, rng);
+      break;
+    }
+    case FaultKind::dead_letter: {
+      const std::size_t count = store_.letters().size();
+      if (count == 0) break;
+      auto letter = store_.letters().begin();
+      std::advance(letter, rng.between(0, static_cast<std::int64_t>(count) - 1));
+      handle_letter(letter->first, rng.chance(800));
+      break;
+    }
     case FaultKind::campaign_order: order_campaign(rng); break;
     case FaultKind::disk_full:
       disk_full_until_ = now_ + milliseconds(rng.between(500, 20'000));
       break;
     case FaultKind::twin: start_twin(index, rng); break;
   }
+}
+
+// One worker, or all of its label.
+void Simulation::order_workers(coordinator::OrderWorkers order, const WorkerNode& node, Rng& rng) {
+  if (rng.chance(800)) {
+    order.worker = node.id;
+  } else {
+    order.labels = labels_of(node);
+  }
+  if (rng.chance(500)) order.deadline_ms = 5000;
+  tell_machine(std::move(order));
+}
+
+std::map<std::string, std::string> Simulation::labels_of(const WorkerNode& node) {
+  return {{"zone", node.index % 2 == 0 ? "even" : "odd"}};
+}
+
+// What people do, from what the store says at this moment.
+void Simulation::handle_letter(TaskId task, bool replay) {
+  coordinator::ReplayDeadLetter event = store_.replay_of(task);
+  if (!replay) {
+    tell_machine(coordinator::DropDeadLetter{0, event.letter});
+    return;
+  }
+  for (const auto& submission : submissions_) {
+    if (submission.document == event.campaign.document) event.asked = submission.campaign;
+  }
+  tell_machine(std::move(event));
+}
+
+void Simulation::lift_orders(WorkerId worker) {
+  coordinator::OrderWorkers order;
+  order.worker = worker;
+  order.order = coordinator::WorkerOrder::undrain;
+  tell_machine(order);
+  order.order = coordinator::WorkerOrder::release;
+  tell_machine(order);
 }
 
 void Simulation::cut(std::size_t index, bool up, bool down, Rng& rng) {
@@ -195,10 +257,14 @@ void Simulation::end_faults() {
   }
   if (machine_ == nullptr) return;  // its restart does the rest
   for (const WorkerNode& node : workers_) {
-    tell_machine(coordinator::DrainWorker{0, node.id, false, 0});
+    lift_orders(node.id);
   }
   for (const auto& [id, row] : store_.campaigns()) {
     tell_machine(coordinator::ResumeCampaign{0, id});
+  }
+  // In a world that is whole nothing dies, so what is asked again comes to an answer.
+  for (const auto& [task, letter] : store_.letters()) {
+    if (machine_ != nullptr && task.value % 2 == 0) handle_letter(task, true);
   }
 }
 

@@ -11,7 +11,16 @@ using namespace std::chrono_literals;
 
 void Simulation::check_invariants() {
   if (!store_.broken().empty()) breaks(store_.broken());
-  for (const WorkerNode& node : workers_) {
+  for (WorkerNode& node : workers_) {
+    if (!store_.draining(node.id)) {
+      node.drained_at = {};
+    } else if (node.drained_at == TimePoint{}) {
+      node.drained_at = now_;
+    }
+    const TimePoint drains = std::max(node.drained_at, node.stopped_until);
+    if (node.drained_at != TimePoint{} && !node.running.empty() && now_ - drains > 10min) {
+      breaks("the operator's drain of " + node.key + " does not end");
+    }
     if (node.running.size() > node.slots)
       breaks(node.key + " runs more attempts than it has slots");
     if (node.agent == nullptr && !node.running.empty()) breaks("attempts outlived their worker");
@@ -138,6 +147,9 @@ Outcome Simulation::finish() {
   if (machine_ != nullptr) {
     outcome_.fenced += machine_->counters().fenced_results;
     outcome_.replaced += machine_->counters().holders_replaced;
+  }
+  for (const auto& [task, letter] : store_.letters()) {
+    if (letter.state == coordinator::DeadLetterState::replayed) ++outcome_.replayed;
   }
   for (const auto& [id, row] : store_.campaigns()) {
     if (row.state == coordinator::CampaignState::finished) outcome_.verdicts += store_.verdicts(id);

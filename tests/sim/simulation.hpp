@@ -6,9 +6,9 @@
 /// promises (leases, acknowledgements, replies) only after their commit; no two attempts of one
 /// task run at once, whatever is lost or delayed; no worker runs more attempts than it has slots;
 /// interruptions never spend the charged budget; once faults stop, every campaign ends, every
-/// outbox empties, every drain ends. Excused from the fourth: containers of a worker that is
-/// stopped, until it wakes and has killed them, and two processes with one key, for a lease and a
-/// kill.
+/// outbox empties, every drain ends; a paused campaign and a worker that drains or is in quarantine
+/// get nothing new. Excused from the fourth: containers of a worker that is stopped, until it wakes
+/// and has killed them, and two processes with one key, for a lease and a kill.
 #pragma once
 
 #include "coordinator/core/machine.hpp"
@@ -57,12 +57,14 @@ enum class FaultKind : std::uint8_t {
   wall_clock_jumps,
   worker_term,
   workspaces_lost,
-  drain,
+  drain,           ///< And its end; of one worker or of a label, with a deadline or without.
+  quarantine,      ///< And release, by the operator.
+  dead_letter,     ///< Replayed, sometimes dropped.
   campaign_order,  ///< Pause, resume, cancel.
   disk_full,       ///< No commit succeeds for a while, whoever tries.
   twin,            ///< A second process with the same key, id and a copy of the directory.
 };
-inline constexpr std::size_t kFaultKinds = 15;
+inline constexpr std::size_t kFaultKinds = 17;
 [[nodiscard]] std::string_view name(FaultKind kind);
 
 /// A bug planted in the simulation's own adapters, to show that it would be seen.
@@ -104,6 +106,8 @@ struct Outcome {
   std::uint64_t store_failures = 0;
   std::uint64_t fenced = 0;
   std::uint64_t replaced = 0;  ///< Workspaces acquired again elsewhere.
+  std::uint64_t probes = 0;
+  std::uint64_t replayed = 0;  ///< Dead letters.
   std::size_t planned = 0;     ///< Large faults in the schedule, with those left out.
   std::array<std::uint64_t, kFaultKinds> injected{};
   std::string verdicts;  ///< Of every campaign that was not cancelled.
@@ -154,6 +158,7 @@ class Simulation {
     bool twin = false;  ///< The second process of a key.
     bool terminated = false;
     TimePoint terminated_at;
+    TimePoint drained_at;  ///< By the operator, as the store says; zero: not.
     TimePoint stopped_until;
     std::deque<worker::AgentEvent> waiting;  ///< Came while it was stopped; told in their order.
     std::map<Token, Running> running;
@@ -238,6 +243,10 @@ class Simulation {
   void inject(const Fault& fault);
   void cut(std::size_t index, bool up, bool down, Rng& rng);
   void order_campaign(Rng& rng);
+  void order_workers(coordinator::OrderWorkers order, const WorkerNode& node, Rng& rng);
+  void lift_orders(WorkerId worker);
+  void handle_letter(TaskId task, bool replay);
+  [[nodiscard]] static std::map<std::string, std::string> labels_of(const WorkerNode& node);
   void start_twin(std::size_t index, Rng& rng);
   void terminate(std::size_t index, Rng& rng);
   void end_faults();
@@ -284,6 +293,7 @@ class Simulation {
   std::deque<WorkerNode> workers_;  ///< Grows while others are at work: references stay.
   bool had_twin_ = false;
   std::vector<Fault> faults_;
+  std::set<std::uint64_t> probes_;  ///< Tokens.
   int loss_permille_ = 0;
   int double_permille_ = 0;
   int late_permille_ = 0;

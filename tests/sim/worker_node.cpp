@@ -199,6 +199,7 @@ TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
     result.reason = Reason::engine;
     return result;
   }
+  if (std::holds_alternative<NoOp>(spec.work)) return result;
   if (const auto* source = std::get_if<AcquireSource>(&spec.work)) {
     const auto* git = std::get_if<GitSource>(&source->source);
     if (git == nullptr) {

@@ -79,6 +79,7 @@ class TaskRunner {
                                                                 std::vector<std::string>* bundles);
   boost::asio::awaitable<TaskResult> execute(AttemptPtr attempt, Execute work);
   boost::asio::awaitable<TaskResult> build_tool(AttemptPtr attempt, BuildTool work);
+  boost::asio::awaitable<TaskResult> prove(AttemptPtr attempt);
   boost::asio::awaitable<void> keep_tool(AttemptPtr attempt, BuildTool work, BuiltTool built,
                                          TaskResult* result);
   boost::asio::awaitable<Result<PreparedScan>> prepare_scan(AttemptPtr attempt, ScanInput input,

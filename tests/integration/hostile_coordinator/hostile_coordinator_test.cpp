@@ -77,7 +77,8 @@ class HostileCoordinatorTest : public testing::Test {
     TaskSpec spec;
     spec.work = NoOp{};
     EXPECT_EQ(coordinator_->result_of(coordinator_->lease(spec)).outcome, Outcome::passing);
-    EXPECT_EQ(creates_, creates_at_ready_) << "a container was made";
+    EXPECT_EQ(creates_, creates_at_ready_ + 1) << "not the probe's container alone";
+    creates_at_ready_ = creates_;
   }
   double metric(const std::string& sample) {
     httpclient::Options options;

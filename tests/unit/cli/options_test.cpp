@@ -42,18 +42,51 @@ TEST(CommandLine, RetryTakesVerdictsAndLocalOptions) {
   EXPECT_EQ(line.request->local.slots, 2U);
 }
 
+TEST(CommandLine, WorkersAreOrderedByIdOrByLabel) {
+  const auto one = parsed({"worker", "drain", "w-1", "--deadline", "10m"});
+  ASSERT_TRUE(one.request);
+  EXPECT_EQ(one.request->verb, Verb::worker_drain);
+  EXPECT_EQ(one.request->subject, "w-1");
+  EXPECT_EQ(one.request->deadline, "10m");
+  const auto many = parsed(
+      {"worker", "quarantine", "--label", "zone=a", "--label", "disk=old", "--why", "kernel bug"});
+  ASSERT_TRUE(many.request);
+  EXPECT_EQ(many.request->verb, Verb::worker_quarantine);
+  EXPECT_EQ(many.request->labels, (std::vector<std::string>{"zone=a", "disk=old"}));
+  EXPECT_EQ(many.request->why, "kernel bug");
+  const auto back = parsed({"worker", "release", "w-1", "--without-probe"});
+  ASSERT_TRUE(back.request);
+  EXPECT_TRUE(back.request->without_probe);
+}
+
+TEST(CommandLine, CampaignsArePausedAndResumed) {
+  const auto pause = parsed({"campaign", "pause", "c-1"});
+  ASSERT_TRUE(pause.request);
+  EXPECT_EQ(pause.request->verb, Verb::campaign_pause);
+  EXPECT_EQ(pause.request->campaign, "c-1");
+  const auto why = parsed({"why", "t-5"});
+  ASSERT_TRUE(why.request);
+  EXPECT_EQ(why.request->verb, Verb::why);
+  const auto cancel = parsed({"campaign", "cancel", "c-1"});
+  ASSERT_TRUE(cancel.request);
+  EXPECT_EQ(cancel.request->verb, Verb::cancel);
+}
+
 TEST(CommandLine, EveryMistakeIsExitCodeTwo) {
-  for (const auto& words : std::vector<std::vector<const char*>>{{},
-                                                                 {"frob"},
-                                                                 {"resul", "c-1"},
-                                                                 {"run", "--nope"},
-                                                                 {"run", "--workers", "x"},
-                                                                 {"results"},
-                                                                 {"report", "c-1", "--as", "pdf"},
-                                                                 {"--format", "xml", "check"},
-                                                                 {"key"},
-                                                                 {"watch", "c-1", "c-2"},
-                                                                 {"run", "--timeout", "soon"}}) {
+  for (const auto& words :
+       std::vector<std::vector<const char*>>{{},
+                                             {"frob"},
+                                             {"resul", "c-1"},
+                                             {"run", "--nope"},
+                                             {"run", "--workers", "x"},
+                                             {"results"},
+                                             {"report", "c-1", "--as", "pdf"},
+                                             {"--format", "xml", "check"},
+                                             {"key"},
+                                             {"campaign", "pause"},
+                                             {"worker", "drain", "w-1", "--deadline", "soon"},
+                                             {"watch", "c-1", "c-2"},
+                                             {"run", "--timeout", "soon"}}) {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     const auto line = parsed(words);

@@ -110,9 +110,9 @@ TEST_F(FleetTest, GivesNoWorkToASilentDrainingOrRestingWorker) {
 
   EXPECT_TRUE(fleet_.may_get_work(worker, kNow));
   EXPECT_FALSE(fleet_.may_get_work(worker, kNow + 5s));
-  fleet_.set_drain(handle, true, kNow);
+  fleet_.set_drain(handle, true, {}, {kNow, {}});
   EXPECT_FALSE(fleet_.may_get_work(worker, kNow));
-  fleet_.set_drain(handle, false, kNow);
+  fleet_.set_drain(handle, false, {}, {kNow, {}});
   Capacity resting = worker.capacity;
   resting.blocked = "disk";
   fleet_.set_capacity(handle, resting, kNow);
@@ -129,17 +129,73 @@ TEST_F(FleetTest, CountsAHolderAsGoneAfterItsGraceOrWithItsKey) {
   EXPECT_TRUE(fleet_.holder_gone(fleet_[handle], kNow));
 }
 
-TEST_F(FleetTest, QuarantinesABrokenWorkerAndComesBackWithOneProbe) {
+TEST_F(FleetTest, WantsAWorkerInQuarantineOnceHalfOfItsAttemptsFail) {
   const Handle handle = join("k1", hello(5));
-  for (int i = 0; i < 5; ++i) fleet_.attempt_failed_by_engine(handle, kNow);
+  for (int i = 0; i < 6; ++i) EXPECT_FALSE(fleet_.attempt_ended(handle, false, kNow));
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow + 1s)) << i;
 
-  EXPECT_TRUE(fleet_.quarantined(fleet_[handle], kNow + 59s));
-  EXPECT_FALSE(fleet_.quarantined(fleet_[handle], kNow + 60s));
-  EXPECT_EQ(fleet_.slots(fleet_[handle]), 1U);
-  fleet_.attempt_failed_by_engine(handle, kNow + 60s);
-  EXPECT_TRUE(fleet_.quarantined(fleet_[handle], kNow + 179s));
-  fleet_.attempt_ended_well(handle);
-  EXPECT_EQ(fleet_.slots(fleet_[handle]), 2U);
+  EXPECT_TRUE(fleet_.attempt_ended(handle, true, kNow + 2s));
+}
+
+TEST_F(FleetTest, ForgetsFailuresThatAreOlderThanTheWindow) {
+  const Handle handle = join("k1", hello(5));
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow));
+
+  EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow + 10min));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow + 11min));
+  EXPECT_TRUE(fleet_.attempt_ended(handle, true, kNow + 12min));
+}
+
+TEST_F(FleetTest, TwoFailuresOfTwoAreTooFewToSayAnything) {
+  const Handle handle = join("k1", hello(5));
+
+  EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow));
+  EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow));
+}
+
+TEST_F(FleetTest, DoublesThePauseBeforeTheNextProbeUpToSixteenTimes) {
+  const Handle handle = join("k1", hello(5));
+  Worker& worker = fleet_[handle];
+  worker.welcomed = true;
+  fleet_.set_quarantine(handle, Quarantine::automatic, "broken", {kNow, {}});
+  EXPECT_FALSE(fleet_.may_get_work(worker, kNow));
+  EXPECT_EQ(worker.probe_due, kNow + 60s);
+
+  for (const auto pause : {120s, 240s, 480s, 960s, 960s}) {
+    fleet_.probe_failed(handle, "still broken", {kNow, {}});
+    EXPECT_EQ(worker.probe_due, kNow + pause);
+  }
+  fleet_.end_quarantine(handle, kNow);
+  EXPECT_TRUE(fleet_.may_get_work(worker, kNow));
+}
+
+TEST_F(FleetTest, AQuarantineSoonAfterTheLastOneGoesOnWhereThatStopped) {
+  const Handle handle = join("k1", hello(5));
+  fleet_.set_quarantine(handle, Quarantine::automatic, "broken", {kNow, {}});
+  fleet_.end_quarantine(handle, kNow + 1min);
+
+  fleet_.set_quarantine(handle, Quarantine::automatic, "broken", {kNow + 2min, {}});
+  EXPECT_EQ(fleet_[handle].probe_due, kNow + 2min + 120s);
+  fleet_.end_quarantine(handle, kNow + 3min);
+  fleet_.set_quarantine(handle, Quarantine::automatic, "broken", {kNow + 13min, {}});
+  EXPECT_EQ(fleet_[handle].probe_due, kNow + 13min + 60s);
+}
+
+TEST_F(FleetTest, KeepsItsOrdersOverARestart) {
+  const Handle handle = join("k1", hello(5));
+  fleet_.set_drain(handle, true, 10min, {kNow, {1'000'000'000}});
+  fleet_.set_quarantine(handle, Quarantine::automatic, "broken", {kNow, {1'000'000'000}});
+  Fleet later{FleetSettings{}};
+  constexpr TimePoint kLater{std::chrono::hours(7)};
+  const Handle again = later.restore(WorkerSeen{WorkerId{5}, "one", "k1", "", "", {}}, kLater);
+
+  later.restore(fleet_.controls(handle), {kLater, {1'020'000'000}});
+
+  EXPECT_TRUE(later[again].drain);
+  EXPECT_EQ(later[again].drain_until, kLater + 580s);
+  EXPECT_EQ(later[again].quarantine, Quarantine::automatic);
+  EXPECT_EQ(later[again].quarantine_why, "broken");
+  EXPECT_EQ(later[again].probe_due, kLater + 40s);
 }
 
 TEST_F(FleetTest, BoundsTheRateOfOneKeyAndOfNoOther) {

@@ -284,7 +284,7 @@ TEST_F(MachineTest, SaysWhyATaskDoesNotRun) {
 TEST_F(MachineTest, ShowsWorkersByStateAndName) {
   join("k1", 11);
   submit();
-  step(DrainWorker{1, WorkerId{12}, true, 0});
+  order(WorkerOrder::drain, 12);
   EXPECT_EQ(replies_.back().answer.error().code, Errc::not_found);
 
   const auto views = machine_.workers();

@@ -113,6 +113,14 @@ class MachineTest : public ::testing::Test {
     step(std::move(event));
     return replies_.back().answer ? replies_.back().answer->campaign : CampaignId{};
   }
+  void order(WorkerOrder what, std::uint64_t worker, std::uint32_t deadline_ms = 0) {
+    OrderWorkers event;
+    event.request = ++requests_;
+    event.order = what;
+    event.worker = WorkerId{worker};
+    event.deadline_ms = deadline_ms;
+    step(std::move(event));
+  }
   static campaign::RepositoryEntry git(const std::string& name) {
     campaign::RepositoryEntry entry;
     entry.source = GitSource{"https://example.com/" + name, "main"};

@@ -166,7 +166,7 @@ TEST_F(MachineTest, DropsTheSessionOfARevokedKeyAndItsLeases) {
 
 TEST_F(MachineTest, RepeatsALostOrderToDrain) {
   join("k1", 11);
-  step(DrainWorker{1, WorkerId{11}, true, 5000});
+  order(WorkerOrder::drain, 11, 5000);
   const std::size_t before = count<Drain>("k1");
 
   heartbeat("k1");

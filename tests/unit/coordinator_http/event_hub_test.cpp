@@ -44,6 +44,12 @@ class EventStore final : public StoreReader {
                                           std::optional<Verdict>) override {
     return none();
   }
+  Result<UnitRow> unit(UnitId) override { return none(); }
+  Result<std::vector<DeadLetterView>> dead_letters(std::optional<CampaignId>,
+                                                   std::optional<DeadLetterState>, Page) override {
+    return none();
+  }
+  Result<DeadLetterView> dead_letter(TaskId) override { return none(); }
   Result<TaskView> task(TaskId) override { return none(); }
   Result<std::vector<TaskView>> tasks_of(CampaignId, UnitId) override { return none(); }
   Result<std::vector<RepositoryRow>> repositories(CampaignId) override { return none(); }

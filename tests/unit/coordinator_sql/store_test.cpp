@@ -207,11 +207,18 @@ TEST_F(StoreTest, AReturnedTaskKeepsItsHistoryAndCountsInterruptions) {
 TEST_F(StoreTest, EveryOtherTransitionIsSeenAgain) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
 
+  const WorkerControls kept{.id = kWorker,
+                            .draining = true,
+                            .drain_by = {7},
+                            .quarantine = Quarantine::automatic,
+                            .round = 2,
+                            .why = "engine",
+                            .since = {8},
+                            .probe_at = {9}};
   ASSERT_TRUE(commit(*writer_, {RepositoryPinned{kRepository, "c0ffee", "tree", kWorker},
                                 WorkerSeen{kWorker, "build-7", "key", "host", "0.1", {5}},
-                                WorkerSeen{kWorker, "build-7", "key", "host2", "0.2", {6}},
-                                WorkerDrain{kWorker, true}, SequencesReserved{1'000, 0},
-                                SequencesReserved{900, 2'000},
+                                WorkerSeen{kWorker, "build-7", "key", "host2", "0.2", {6}}, kept,
+                                SequencesReserved{1'000, 0}, SequencesReserved{900, 2'000},
                                 TaskStateChanged{kTask, TaskState::blocked, {9}, {7}},
                                 CampaignChanged{kCampaign, CampaignState::paused, {8}}}));
 
@@ -222,20 +229,30 @@ TEST_F(StoreTest, EveryOtherTransitionIsSeenAgain) {
   EXPECT_EQ(recovered->repositories[0].holder, kWorker);
   ASSERT_EQ(recovered->workers.size(), 1U);
   EXPECT_EQ(recovered->workers[0].host, "host2");
-  EXPECT_EQ(recovered->draining, std::vector<WorkerId>{kWorker});
+  ASSERT_EQ(recovered->controls.size(), 1U);
+  EXPECT_TRUE(recovered->controls[0].draining);
+  EXPECT_EQ(recovered->controls[0].id, kWorker);
+  EXPECT_EQ(recovered->controls[0].drain_by.us, 7);
+  EXPECT_EQ(recovered->controls[0].quarantine, Quarantine::automatic);
+  EXPECT_EQ(recovered->controls[0].round, 2U);
+  EXPECT_EQ(recovered->controls[0].why, "engine");
+  EXPECT_EQ(recovered->controls[0].since.us, 8);
+  EXPECT_EQ(recovered->controls[0].probe_at.us, 9);
   EXPECT_EQ(recovered->sequences.ids, 1'000U);
   EXPECT_EQ(recovered->sequences.tokens, 2'000U);
   EXPECT_EQ(recovered->tasks[0].state, TaskState::blocked);
   EXPECT_EQ(recovered->tasks[0].preferred, WorkerId{9});
   EXPECT_EQ(recovered->campaigns[0].state, CampaignState::paused);
-  ASSERT_TRUE(commit(*writer_, {RepositoryHolder{kRepository, {}}, WorkerDrain{kWorker, false},
+  WorkerControls lifted;
+  lifted.id = kWorker;
+  ASSERT_TRUE(commit(*writer_, {RepositoryHolder{kRepository, {}}, lifted,
                                 TaskStateChanged{kTask, TaskState::cancelled, {}, {9}},
                                 CampaignChanged{kCampaign, CampaignState::cancelled, {10}}}));
   EXPECT_EQ((*reader_->repositories(kCampaign))[0].holder, WorkerId{});
   const auto later = reader_->recover();
   EXPECT_TRUE(later->campaigns.empty());
   EXPECT_TRUE(later->tasks.empty());
-  EXPECT_TRUE(later->draining.empty());
+  EXPECT_TRUE(later->controls.empty());
   EXPECT_EQ(reader_->campaign(kCampaign)->campaign.finished.us, 10);
 }
 

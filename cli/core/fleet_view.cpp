@@ -1,0 +1,94 @@
+#include "cli/core/fleet_view.hpp"
+
+#include "cli/core/table.hpp"
+
+namespace cupel::cli {
+namespace {
+
+void add(std::string& all, const std::string& one) {
+  all += (all.empty() ? "" : "; ") + one;
+}
+
+std::string quarantine_note(const json& quarantine) {
+  std::string text = "quarantine by the " + text_of(quarantine, "by") + " since " +
+                     text_of(quarantine, "since") + ": " + text_of(quarantine, "why");
+  if (quarantine.value("probing", false)) {
+    add(text, "a probe is under way");
+  } else if (const std::string at = text_of(quarantine, "probe_at"); !at.empty()) {
+    add(text, "probed at " + at);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string worker_note(const json& worker) {
+  std::string note;
+  if (const std::string blocked = text_of(worker, "blocked"); !blocked.empty())
+    add(note, "blocked: " + blocked);
+  if (worker.value("draining", false)) {
+    const std::string by = text_of(worker, "drain_by");
+    add(note, by.empty() ? "drained" : "drained by " + by);
+  }
+  if (const auto found = worker.find("quarantine"); found != worker.end() && found->is_object())
+    add(note, quarantine_note(*found));
+  return note;
+}
+
+std::string worker_table(const json& workers, std::size_t columns) {
+  Table table{{"WORKER", "NAME", "STATE", "SLOTS", "RUNNING", "ENGINE", "VERSION", "HOST",
+               "LAST SEEN", "NOTE"},
+              {},
+              {false, false, false, true, true}};
+  for (const json& worker : workers) {
+    table.rows.push_back({text_of(worker, "id"), text_of(worker, "name"), text_of(worker, "state"),
+                          text_of(worker, "slots"), text_of(worker, "running"),
+                          text_of(worker, "engine"), text_of(worker, "version"),
+                          text_of(worker, "host"), text_of(worker, "last_seen"),
+                          worker_note(worker)});
+  }
+  return render(table, columns);
+}
+
+std::string campaign_table(const json& campaigns, std::size_t columns) {
+  Table table{{"CAMPAIGN", "STATE", "OWNER", "PRIORITY", "UNITS", "OPEN", "CREATED", "NAME"},
+              {},
+              {false, false, false, true, true, true}};
+  for (const json& campaign : campaigns) {
+    table.rows.push_back({text_of(campaign, "id"), text_of(campaign, "state"),
+                          text_of(campaign, "owner"), text_of(campaign, "priority"),
+                          text_of(campaign, "units"), text_of(campaign, "units_open"),
+                          text_of(campaign, "created"), text_of(campaign, "name")});
+  }
+  return render(table, columns);
+}
+
+std::string letter_table(const json& letters, std::size_t columns) {
+  Table table{
+      {"TASK", "CAMPAIGN", "KIND", "STATE", "REASON", "ATTEMPTS", "DIED", "REPOSITORY", "WHY"},
+      {},
+      {false, false, false, false, false, true}};
+  for (const json& letter : letters) {
+    table.rows.push_back(
+        {text_of(letter, "task"), text_of(letter, "campaign"), text_of(letter, "kind"),
+         text_of(letter, "state"), text_of(letter, "reason"),
+         std::to_string(list_of(letter, "attempts").size()), text_of(letter, "died"),
+         text_of(letter, "repository"), text_of(letter, "message")});
+  }
+  return render(table, columns);
+}
+
+std::string explanation_text(const json& explanation) {
+  const std::string task = text_of(explanation, "task");
+  const std::string unit = text_of(explanation, "unit");
+  std::string text = task.empty() ? unit : task;
+  if (!task.empty() && !unit.empty()) text += " of " + unit;
+  text += " is " + text_of(explanation, "state") + "\n";
+  Table table{{"CAUSE", "UNTIL", "WHY"}, {}, {}};
+  for (const json& reason : list_of(explanation, "reasons"))
+    table.rows.push_back(
+        {text_of(reason, "cause"), text_of(reason, "until"), text_of(reason, "text")});
+  return table.rows.empty() ? text : text + render(table);
+}
+
+}  // namespace cupel::cli

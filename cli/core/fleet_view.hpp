@@ -1,0 +1,22 @@
+/// Workers and campaigns as tables for people.
+#pragma once
+
+#include "cli/core/report_data.hpp"
+
+#include <string>
+
+namespace cupel::cli {
+
+/// `workers`: as GET /api/v1/workers lists them.
+[[nodiscard]] std::string worker_table(const json& workers, std::size_t columns);
+/// What is out of the ordinary about one: drain, quarantine, why it rests.
+[[nodiscard]] std::string worker_note(const json& worker);
+/// `campaigns`: as GET /api/v1/campaigns lists them.
+[[nodiscard]] std::string campaign_table(const json& campaigns, std::size_t columns);
+
+/// `letters`: as GET /api/v1/deadletters lists them.
+[[nodiscard]] std::string letter_table(const json& letters, std::size_t columns);
+/// `explanation`: as GET /api/v1/tasks/{t}/why answers.
+[[nodiscard]] std::string explanation_text(const json& explanation);
+
+}  // namespace cupel::cli

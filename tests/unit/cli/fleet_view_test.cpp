@@ -1,0 +1,80 @@
+#include "cli/core/fleet_view.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace cupel::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+json worker() {
+  return {{"id", "w-1"},          {"name", "build-1"},  {"state", "idle"},   {"slots", 2},
+          {"running", 0},         {"engine", "docker"}, {"version", "1"},    {"host", "h"},
+          {"last_seen", "t"},     {"blocked", ""},      {"draining", false}, {"drain_by", nullptr},
+          {"quarantine", nullptr}};
+}
+
+TEST(WorkerNote, IsEmptyForAWorkerThatJustWorks) {
+  EXPECT_EQ(worker_note(worker()), "");
+}
+
+TEST(WorkerNote, NamesTheDrainItsDeadlineAndTheQuarantine) {
+  json one = worker();
+  one["draining"] = true;
+  EXPECT_EQ(worker_note(one), "drained");
+  one["drain_by"] = "2026-01-01T00:00:00Z";
+  one["quarantine"] = {{"by", "fleet"},
+                       {"why", "5 of 6 failed"},
+                       {"since", "2026-01-01T00:00:00Z"},
+                       {"probe_at", "2026-01-01T00:01:00Z"},
+                       {"probing", false}};
+
+  EXPECT_EQ(worker_note(one),
+            "drained by 2026-01-01T00:00:00Z; quarantine by the fleet since 2026-01-01T00:00:00Z: "
+            "5 of 6 failed; probed at 2026-01-01T00:01:00Z");
+  one["quarantine"]["probing"] = true;
+  EXPECT_THAT(worker_note(one), HasSubstr("a probe is under way"));
+}
+
+TEST(WorkerTable, HasALineForEachWorker) {
+  const std::string table = worker_table(json::array({worker(), worker()}), 0);
+
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
+}
+
+TEST(ExplanationText, BeginsWithTheStateAndListsTheReasons) {
+  const json explanation = {{"task", "t-1"},
+                            {"unit", "u-2"},
+                            {"state", "queued"},
+                            {"reasons",
+                             {{{"cause", "draining"},
+                               {"text", "worker a is drained by the operator"},
+                               {"worker", "a"},
+                               {"until", nullptr}}}}};
+
+  const std::string text = explanation_text(explanation);
+
+  EXPECT_THAT(text, ::testing::StartsWith("t-1 of u-2 is queued\n"));
+  EXPECT_THAT(text, HasSubstr("draining"));
+  EXPECT_THAT(text, HasSubstr("worker a is drained by the operator"));
+}
+
+TEST(LetterTable, CountsTheAttempts) {
+  const json letters = {{{"task", "t-1"},
+                         {"campaign", "c-1"},
+                         {"kind", "execute"},
+                         {"state", "open"},
+                         {"reason", "engine"},
+                         {"attempts", {{{"how", "engine"}}, {{"how", "lost"}}}},
+                         {"died", "t"},
+                         {"repository", "r"},
+                         {"message", "given up"}}};
+
+  EXPECT_THAT(letter_table(letters, 0), ::testing::ContainsRegex("engine +2 +t +r +given up"));
+}
+
+}  // namespace
+}  // namespace cupel::cli
