@@ -91,7 +91,7 @@ Fleet::Greeted Fleet::greet(const std::string& key, const Hello& hello, TimePoin
   }
   const Worker& worker = workers_[mine];
   if (std::ranges::find(worker.retired, hello.incarnation) != worker.retired.end()) {
-    return {.greeting = Greeting::stale};
+    return {.greeting = Greeting::replaced};
   }
   const bool same = worker.incarnation == hello.incarnation;
   if (same && hello.beat <= worker.beat) return {.greeting = Greeting::stale};

@@ -109,7 +109,8 @@ class Fleet {
     version,
     lie,
     duplicate,
-    stale,  ///< A late copy of an older hello: no answer.
+    replaced,  ///< A process that gave way to a newer one with its key.
+    stale,     ///< A late copy of an older hello: no answer.
   };
   struct Greeted {
     Greeting greeting = Greeting::welcome;

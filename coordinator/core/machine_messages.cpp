@@ -90,6 +90,10 @@ void Machine::State::on_hello(const MessageReceived& from, const Hello& hello) {
                     "worker id " + hello.worker.text() +
                         " does not go with this key: a new data directory needs a new key",
                     0);
+    case Fleet::Greeting::replaced:
+      ++counters.sessions_duplicate;
+      return refuse(Errc::duplicate_identity,
+                    "a newer process with this worker's key has taken its place", 0);
     case Fleet::Greeting::duplicate:
       ++counters.sessions_duplicate;
       return refuse(Errc::duplicate_identity, "another process uses this worker's key",

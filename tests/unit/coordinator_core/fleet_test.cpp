@@ -78,7 +78,7 @@ TEST_F(FleetTest, NeverTakesBackAProcessThatGaveWay) {
   join("k1", hello(5, 1));
   join("k1", hello(5, 2), kNow + 5s);
 
-  EXPECT_EQ(fleet_.greet("k1", hello(5, 1, 99), kNow + 60s).greeting, Greeting::stale);
+  EXPECT_EQ(fleet_.greet("k1", hello(5, 1, 99), kNow + 60s).greeting, Greeting::replaced);
 }
 
 TEST_F(FleetTest, IgnoresALateCopyOfAHello) {

@@ -164,6 +164,30 @@ TEST_F(MachineTest, DropsTheSessionOfARevokedKeyAndItsLeases) {
   EXPECT_EQ(machine_.counters().untrusted, 1U);
 }
 
+TEST_F(MachineTest, TellsAProcessThatGaveWayToStop) {
+  const auto hello = [this](std::uint64_t incarnation) {
+    Hello message;
+    message.protocol_min = kProtocolVersionMin;
+    message.protocol_max = kProtocolVersionMax;
+    message.worker = WorkerId{11};
+    message.incarnation = Incarnation{incarnation};
+    message.beat = ++beats_["k1"];
+    from("k1", message);
+  };
+  hello(1);
+  for (int i = 0; i < 5; ++i) {
+    pass(1s);
+    step(Tick{});
+  }
+  hello(2);
+
+  hello(1);
+
+  EXPECT_EQ(count<Welcome>("k1"), 2U);
+  EXPECT_EQ(last<Refuse>("k1").code, Errc::duplicate_identity);
+  EXPECT_EQ(last<Refuse>("k1").retry_after_ms, 0U) << "it is to end";
+}
+
 TEST_F(MachineTest, RepeatsALostOrderToDrain) {
   join("k1", 11);
   order(WorkerOrder::drain, 11, 5000);
