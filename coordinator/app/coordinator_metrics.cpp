@@ -56,8 +56,8 @@ void CoordinatorMetrics::make_task_metrics() {
   blocked_ = &base_.gauge("cupel_tasks_blocked", "Tasks that wait for an earlier task or a pause");
   oldest_ = &base_.gauge("cupel_queue_oldest_task_timestamp_seconds",
                          "When the oldest ready task became ready; 0 = queue empty");
-  for (const char* reason :
-       {"worker_lost", "infra_error", "lost_workspace", "timeout", "undelivered", "overrun"}) {
+  for (const char* reason : {"worker_lost", "infra_error", "lost_workspace", "timeout", "upstream",
+                             "undelivered", "overrun"}) {
     retries_[reason] =
         followed("cupel_task_retries_total", "Tasks put back into the queue", {{"reason", reason}});
   }
@@ -192,6 +192,7 @@ void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
   retries_["infra_error"].follow(counters.retries_interrupted);
   retries_["lost_workspace"].follow(counters.retries_lost_workspace);
   retries_["timeout"].follow(counters.retries_timeout);
+  retries_["upstream"].follow(counters.retries_upstream);
   retries_["overrun"].follow(counters.retries_overrun);
   retries_["undelivered"].follow(counters.retries_undelivered);
   fenced_["renewal"].follow(counters.fenced_renewals);

@@ -43,6 +43,7 @@ struct Counters {
   std::uint64_t retries_interrupted = 0;
   std::uint64_t retries_lost_workspace = 0;
   std::uint64_t retries_timeout = 0;
+  std::uint64_t retries_upstream = 0;
   std::uint64_t retries_overrun = 0;
   std::uint64_t retries_undelivered =
       0;  ///< A lease that never reached its worker: not counted against the task.

@@ -108,7 +108,7 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
   // An answer is an answer, whatever it says of the repository; only "my engine failed" is none.
   attempt_ended(worker, result.reason == Reason::engine ? "said engine" : "");
   if (decision.fate == planner::Fate::retry) {
-    ++counters.retries_timeout;
+    ++(result.reason == Reason::upstream ? counters.retries_upstream : counters.retries_timeout);
     put_back(attempt, decision, result.reason, result.message);
     return;
   }

@@ -173,14 +173,18 @@ Judgement judge_cancelled(std::string message) {
 
 Decision decide(const TaskResult& result, Spent spent, Budgets budgets) {
   if (result.ending != Ending::completed) return decide_interrupted(spent, budgets);
-  const bool timed_out =
-      result.outcome == Outcome::inconclusive && result.reason == Reason::timeout;
-  if (!timed_out) return {Fate::accept, spent};
-  if (spent.charged < budgets.charged) {
-    ++spent.charged;
+  const auto again_within = [&](std::uint16_t& used, std::uint16_t budget) -> Decision {
+    if (used >= budget) return {budget > 0 ? Fate::accept_dead : Fate::accept, spent};
+    ++used;
     return {Fate::retry, spent};
+  };
+  if (result.outcome != Outcome::inconclusive) return {Fate::accept, spent};
+  if (result.reason == Reason::timeout) return again_within(spent.charged, budgets.charged);
+  // Nobody's doing here: a proxy or a host that is busy, down or out of reach may be back soon.
+  if (result.reason == Reason::upstream) {
+    return again_within(spent.interruptions, budgets.interruptions);
   }
-  return {budgets.charged > 0 ? Fate::accept_dead : Fate::accept, spent};
+  return {Fate::accept, spent};
 }
 
 Decision decide_interrupted(Spent spent, Budgets budgets) {

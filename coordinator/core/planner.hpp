@@ -105,7 +105,7 @@ struct Spent {
 /// What becomes of a task whose attempt ended.
 enum class Fate : std::uint8_t {
   accept,       ///< The result is the answer.
-  accept_dead,  ///< The result is the answer because the charged budget is used up.
+  accept_dead,  ///< The result is the answer because its budget is used up.
   retry,        ///< Back to the queue; `spent` says what it costs.
   dead,         ///< The interruption budget is used up.
 };
@@ -113,6 +113,8 @@ struct Decision {
   Fate fate = Fate::accept;
   Spent spent;  ///< After this attempt.
 };
+/// A timeout is charged; an upstream that failed counts as an interruption. No other answer is
+/// asked for twice.
 [[nodiscard]] Decision decide(const TaskResult& result, Spent spent, Budgets budgets);
 /// An attempt without a result: its worker was lost, drained or restarted.
 [[nodiscard]] Decision decide_interrupted(Spent spent, Budgets budgets);

@@ -214,6 +214,11 @@ TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
     }
     if (truth.source == Truth::Source::inconclusive) {
       result.outcome = cupel::Outcome::inconclusive;
+      result.reason = Reason::module_not_found;
+      return result;
+    }
+    if (noise(kNoiseWork, 30)) {
+      result.outcome = cupel::Outcome::inconclusive;
       result.reason = Reason::upstream;
       return result;
     }

@@ -190,14 +190,14 @@ TEST_F(MachineScanTest, ABuildThatFailsMakesScansInconclusiveAndNothingElse) {
   acquire_all();
   TaskResult failed = passing(leases_of(TaskKind::tool)[0].second);
   failed.outcome = Outcome::inconclusive;
-  failed.reason = Reason::upstream;
-  failed.message = "no network";
+  failed.reason = Reason::module_not_found;
+  failed.message = "no such version";
   answer("k1", failed);
   const auto executes = leases_of(TaskKind::execute);
   ASSERT_EQ(executes.size(), 1U);
   const auto& scan = std::get<Execute>(executes[0].second.spec.work).scan;
-  EXPECT_EQ(scan.problem, Reason::upstream);
-  EXPECT_NE(scan.message.find("no network"), std::string::npos);
+  EXPECT_EQ(scan.problem, Reason::module_not_found);
+  EXPECT_NE(scan.message.find("no such version"), std::string::npos);
 }
 
 }  // namespace

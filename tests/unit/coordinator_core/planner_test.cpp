@@ -115,6 +115,29 @@ TEST(Decide, AcceptsATimeoutAtOnceWithoutABudget) {
             Fate::accept);
 }
 
+TEST(Decide, AsksAFailingUpstreamAgainWithoutChargingTheTask) {
+  const TaskResult upstream = result(Outcome::inconclusive, Reason::upstream);
+
+  const Decision first = decide(upstream, {1, 0}, {2, 1});
+  const Decision second = decide(upstream, first.spent, {2, 1});
+
+  EXPECT_EQ(first.fate, Fate::retry);
+  EXPECT_EQ(first.spent.interruptions, 2);
+  EXPECT_EQ(first.spent.charged, 0);
+  EXPECT_EQ(second.fate, Fate::accept_dead);
+  EXPECT_EQ(decide(upstream, {0, 0}, {0, 1}).fate, Fate::accept);
+}
+
+TEST(Decide, AsksForNoOtherAnswerTwice) {
+  for (std::size_t i = 1; i < count_of<Reason>(); ++i) {
+    const auto reason = static_cast<Reason>(i);
+    if (reason == Reason::timeout || reason == Reason::upstream) continue;
+    EXPECT_EQ(decide(result(class_of(reason), reason), {0, 0}, {3, 1}).fate, Fate::accept)
+        << name(reason);
+  }
+  EXPECT_EQ(decide(result(Outcome::failing), {0, 0}, {3, 1}).fate, Fate::accept);
+}
+
 TEST(Decide, NeverChargesAnInterruption) {
   TaskResult interrupted = result(Outcome::inconclusive, Reason::engine);
   interrupted.ending = Ending::interrupted;

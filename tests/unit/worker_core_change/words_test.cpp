@@ -96,6 +96,12 @@ TEST(ChangeWords, EveryEndingOfGoGetHasItsReason) {
        Reason::upstream,
        FindingKind::acquire_error,
        "429"},
+      {"a proxy with a status of its own",
+       "go: ex.test/a@v1.1.0: reading https://proxy.example/ex.test/a/@v/v1.1.0.zip: 520 \n",
+       {"ex.test/a", "v1.1.0"},
+       Reason::upstream,
+       FindingKind::acquire_error,
+       "520"},
       {"a broken line",
        "go: ex.test/a@v1.1.0: Get \"https://proxy.example/ex.test/a/@v/v1.1.0.info\": read tcp "
        "10.0.0.1:2->10.0.0.2:443: read: connection reset by peer\n",

@@ -84,6 +84,18 @@ const std::vector<Recorded>& recorded() {
        "no such file"},
       {"go: ex.test/x@v1.0.0: reading https://proxy.ex.test/x/@v/v1.0.0.mod: 502 Bad Gateway\n",
        Reason::upstream, FindingKind::acquire_error, "ex.test/x@v1.0.0", "502"},
+      {"go: ex.test/x@v1.0.0: reading http://127.0.0.1:81/ex.test/x/@v/v1.0.0.zip: 520 \n",
+       Reason::upstream, FindingKind::acquire_error, "ex.test/x@v1.0.0", "520"},
+      {"go: ex.test/x@v1.0.0: reading https://proxy.ex.test/x/@v/v1.0.0.zip: 408 Request Timeout\n",
+       Reason::upstream, FindingKind::acquire_error, "ex.test/x@v1.0.0", "408"},
+      {"go: ex.test/x@v1.0.0: reading https://proxy.ex.test/x/@v/v1.0.0.zip: 410 Gone\n",
+       Reason::module_not_found, FindingKind::acquire_error, "ex.test/x@v1.0.0", "410"},
+      {"go: ex.test/x@v1.0.0: invalid response from proxy \"https://proxy.ex.test\": parsing time "
+       "\"2024-01-00T00:00:00Z\": day out of range\n",
+       Reason::upstream, FindingKind::acquire_error, "ex.test/x@v1.0.0", "invalid response"},
+      {"go: ex.test/x@v1.0.0: Get \"https://proxy.ex.test/x\": stream error: stream ID 3; "
+       "INTERNAL_ERROR; received from peer\n",
+       Reason::upstream, FindingKind::acquire_error, "ex.test/x@v1.0.0", "stream error"},
       {"go: ex.test/x@v1.0.0: Get \"https://proxy.ex.test/x\": tls: failed to verify certificate: "
        "x509: "
        "certificate signed by unknown authority\n",

@@ -110,7 +110,7 @@ constexpr std::array<std::string_view, 6> kMissingWords = {"404 Not Found",
                                                            "no matching versions for query",
                                                            "not found: temporarily unavailable",
                                                            "invalid version: unknown revision"};
-constexpr std::array<std::string_view, 22> kNetworkWords = {"dial tcp",
+constexpr std::array<std::string_view, 30> kNetworkWords = {"dial tcp",
                                                             "dial udp",
                                                             "i/o timeout",
                                                             "connection refused",
@@ -131,11 +131,37 @@ constexpr std::array<std::string_view, 22> kNetworkWords = {"dial tcp",
                                                             "504 Gateway Timeout",
                                                             "429 Too Many Requests",
                                                             "403 Forbidden",
-                                                            "401 Unauthorized"};
+                                                            "401 Unauthorized",
+                                                            "stream error: ",
+                                                            "server sent GOAWAY",
+                                                            "request canceled",
+                                                            "malformed HTTP",
+                                                            "broken pipe",
+                                                            "no route to host",
+                                                            "zip: not a valid zip file",
+                                                            "invalid response from proxy"};
 
 /// A proxy that is a directory says it this way.
 bool is_missing_file_of_proxy(std::string_view text) {
   return has(text, "reading file://") && has(text, "no such file or directory");
+}
+
+/// "reading https://...: 520 ": an answer of a proxy that is neither the file nor "there is none",
+/// whatever its number is.
+bool is_wrong_status(std::string_view text) {
+  constexpr std::string_view kReading = "reading http";
+  for (auto at = text.find(kReading); at != std::string_view::npos; at = text.find(kReading, at)) {
+    at += kReading.size();
+    const auto colon = text.find(": ", at);
+    if (colon == std::string_view::npos) return false;
+    const std::string_view said = text.substr(colon + 2, 4);
+    const bool number = said.size() >= 3 && std::ranges::all_of(said.substr(0, 3), [](char c) {
+                          return c >= '0' && c <= '9';
+                        });
+    const bool ends = said.size() < 4 || said[3] == ' ' || said[3] == '\n';
+    if (number && ends && said.substr(0, 3) != "404" && said.substr(0, 3) != "410") return true;
+  }
+  return false;
 }
 
 bool is_missing(std::string_view text) {
@@ -190,7 +216,7 @@ std::optional<Rule> rule_for(std::string_view block) {
     return Rule{Reason::bad_version_query, FindingKind::acquire_error};
   }
   if (is_missing(block)) return Rule{Reason::module_not_found, FindingKind::acquire_error};
-  if (has_any(block, kNetworkWords) || has(block, "GOPROXY list")) {
+  if (has_any(block, kNetworkWords) || is_wrong_status(block) || has(block, "GOPROXY list")) {
     return Rule{Reason::upstream, FindingKind::acquire_error};
   }
   return std::nullopt;
