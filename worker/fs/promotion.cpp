@@ -142,6 +142,11 @@ void Workspaces::State::recover_promotions() {
   std::vector<stdfs::path> files;
   for (const auto& entry : stdfs::directory_iterator(promotions(), ec)) files.push_back(entry);
   for (const auto& file : files) {
+    // A journal that was never in its place: what it was to replace, or nothing, is what holds.
+    if (file.extension() == ".new") {
+      stdfs::remove(file, ec);
+      continue;
+    }
     const auto text = fs::read_file(file, kJournalBytesMax);
     const auto journal = text ? parse_journal(*text) : Result<PromotionJournal>(text.error());
     if (journal && recover(file, *journal)) {
