@@ -25,7 +25,9 @@ namespace {
 
 constexpr int kExitBadOrders = 120;
 constexpr int kExitWrongMount = 121;
-constexpr int64_t kSampleMs = 25;  // how often /tmp is looked at; statvfs costs a microsecond
+// How often /tmp is looked at (statvfs costs a microsecond): it fills within milliseconds.
+constexpr int kSampleMs = 10;
+constexpr int kSampleHighMs = 1;
 constexpr int64_t kLeftoverGraceMs = 200;  // helpers of the command that are just ending
 constexpr int64_t kFlushMs = 20'000;       // for a reader that doesn't read, at the very end
 constexpr int64_t kNever = INT64_MAX;
@@ -93,6 +95,7 @@ struct Watch {
   int64_t flush_by = kNever;
   bool leftover = false;
   bool tmp_full = false;
+  int sample_ms = kSampleMs;
   bool input_open = true;
   char input[16] = {};
   size_t input_count = 0;
@@ -257,7 +260,11 @@ void take_order(Watch& watch, int64_t now) {
 }
 
 void keep_time(Watch& watch, int64_t now) {
-  if (!watch.tmp_full) watch.tmp_full = tmp_is_full();
+  if (!watch.tmp_full) {
+    const TmpUse use = tmp_use();
+    watch.tmp_full = use == TmpUse::full;
+    watch.sample_ms = use == TmpUse::high ? kSampleHighMs : kSampleMs;
+  }
   if (now >= watch.limit_at) end_with_dump(watch, "limit", now);
   if (watch.command_ended && !watch.alone && watch.kill_at == kNever) {
     // Something outlived the command. A helper that is just ending is no leftover.
@@ -283,7 +290,7 @@ void watch_command(Watch& watch, int children) {
                      {relays[1].pending() ? -1 : relays[1].from, POLLIN, 0},
                      {relays[0].pending() ? 1 : -1, POLLOUT, 0},
                      {relays[1].pending() ? 2 : -1, POLLOUT, 0}};
-    if (poll(fds, 6, static_cast<int>(kSampleMs)) <= 0) {
+    if (poll(fds, 6, watch.sample_ms) <= 0) {
       reap(watch);
       continue;
     }

@@ -49,12 +49,16 @@ int64_t pids_refused() {
   return first_counter("/sys/fs/cgroup/pids.events", "/sys/fs/cgroup/pids/pids.events", "max");
 }
 
-bool tmp_is_full() {
+TmpUse tmp_use() {
   struct statvfs facts{};
-  if (statvfs("/tmp", &facts) != 0 || facts.f_blocks == 0) return false;
-  // Nearly: a writer that fails on its last piece usually removes its file before we look again.
-  const uint64_t nearly = facts.f_blocks / 256;
-  return facts.f_bavail <= nearly || (facts.f_files != 0 && facts.f_favail == 0);
+  if (statvfs("/tmp", &facts) != 0 || facts.f_blocks == 0) return TmpUse::low;
+  // Nearly: a writer that fails on its last piece often removes its file before we look again, and
+  // doesn't always say why it failed.
+  const uint64_t bytes_nearly = facts.f_blocks / 16;
+  const uint64_t files_nearly = facts.f_files / 256;
+  if (facts.f_bavail <= bytes_nearly) return TmpUse::full;
+  if (facts.f_files != 0 && facts.f_favail <= files_nearly) return TmpUse::full;
+  return facts.f_bavail <= facts.f_blocks / 2 ? TmpUse::high : TmpUse::low;
 }
 
 namespace {

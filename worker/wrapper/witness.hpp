@@ -11,8 +11,9 @@ namespace cupel::wrapper {
 int64_t oom_kills();
 /// Times that a fork was refused by the pids limit; -1 where the cgroup can't be read.
 int64_t pids_refused();
-/// /tmp has (nearly) no byte or no inode left.
-bool tmp_is_full();
+/// How full /tmp is: `high` from one half on, `full` when nearly no byte or no inode is left.
+enum class TmpUse : uint8_t { low, high, full };
+TmpUse tmp_use();
 /// Sends a signal to every process whose program is a Go test (its file ends in ".test"). Returns
 /// how many there were.
 int signal_test_programs(int signal);
