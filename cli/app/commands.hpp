@@ -21,6 +21,7 @@ namespace cupel::cli {
 [[nodiscard]] int run_patches(const Request& request, Console& console);
 [[nodiscard]] int run_reproduce(const Request& request, Console& console);
 [[nodiscard]] int run_retry(const Request& request, Console& console);
+[[nodiscard]] int run_flakes(const Request& request, Console& console);
 [[nodiscard]] int run_campaign_order(const Request& request, Console& console);
 [[nodiscard]] int run_worker(const Request& request, Console& console);
 [[nodiscard]] int run_why(const Request& request, Console& console);

@@ -32,6 +32,7 @@ int dispatch(const Request& request, Console& console) {
     case Verb::patches: return run_patches(request, console);
     case Verb::reproduce: return run_reproduce(request, console);
     case Verb::retry: return run_retry(request, console);
+    case Verb::flakes: return run_flakes(request, console);
     case Verb::doctor: return run_doctor(request, console);
     case Verb::key_generate:
     case Verb::key_show:

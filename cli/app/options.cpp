@@ -163,6 +163,10 @@ class Builder {
     results->add_option("-o,--output", r_.output, "repos: names only")
         ->check(CLI::IsMember({"repos"}));
     local_options(results, false);
+    CLI::App* flakes =
+        verb(app_, "flakes", "What comes and goes, counted over all campaigns", Verb::flakes);
+    flakes->add_option("--repository", r_.repo_glob, "Only of this repository, as results name it");
+    local_options(flakes, false);
     CLI::App* logs = verb(app_, "logs", "Output of a unit's check", Verb::logs);
     campaign_argument(logs);
     logs->add_option("unit", r_.subject,

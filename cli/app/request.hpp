@@ -26,6 +26,7 @@ enum class Verb : unsigned char {
   patches,
   reproduce,
   retry,
+  flakes,
   cancel,
   doctor,
   key_generate,

@@ -163,7 +163,9 @@ Api::Answer Api::flakes(Request request) {
   if (!list) co_return problem(list.error());
   json body = {{"flakes", json::array()}};
   for (const FlakeRow& flake : *list) body["flakes"].push_back(flake_view(flake));
-  if (list->size() == *limit) body["next_page_token"] = std::to_string(list->back().last.us);
+  if (list->size() == *limit) {
+    body["next_page_token"] = std::to_string(list->back().last.us) + "-" + list->back().name;
+  }
   co_return json_response(200, body);
 }
 

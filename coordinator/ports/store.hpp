@@ -66,6 +66,7 @@ struct UnitResult {
 
 /// A problem that comes and goes, counted over all campaigns.
 struct FlakeRow {
+  std::string name;  ///< Of the row: the digest of the next four.
   std::string repository;
   std::string module;
   std::string key;
@@ -120,7 +121,8 @@ class StoreReader {
   virtual Result<DeadLetterView> dead_letter(TaskId task) = 0;
   virtual Result<std::vector<TaskView>> tasks_of(CampaignId campaign, UnitId unit) = 0;
   virtual Result<std::vector<RepositoryRow>> repositories(CampaignId id) = 0;
-  /// The newest first; `repository` empty = all. The page's token is the last one's `last.us`.
+  /// The newest first; `repository` empty = all. The page's token is the last one's
+  /// `last.us` and name: "20-NAME".
   virtual Result<std::vector<FlakeRow>> flakes(const std::string& repository, Page page) = 0;
   virtual Result<std::vector<EventRow>> events_after(std::uint64_t seq, std::optional<CampaignId> campaign,
                                                      std::uint32_t limit) = 0;

@@ -408,10 +408,13 @@ Result<std::vector<RepositoryRow>> SqlReader::repositories(CampaignId id) {
 Result<std::vector<FlakeRow>> SqlReader::flakes(const std::string& repository, Page page) {
   using List = std::vector<FlakeRow>;
   Number before = INT64_MAX;
+  std::string after_name;
   if (!page.token.empty()) {
-    const auto [end, ec] =
-        std::from_chars(page.token.data(), page.token.data() + page.token.size(), before);
-    if (ec != std::errc() || end != page.token.data() + page.token.size()) {
+    const char* const last = page.token.data() + page.token.size();
+    const auto [end, ec] = std::from_chars(page.token.data(), last, before);
+    const bool ours = ec == std::errc() && end != last && *end == '-';
+    if (ours) after_name.assign(end + 1, last);
+    if (!ours || after_name.empty()) {
       return Error{.code = Errc::bad_value,
                    .what = "the page token is not one of ours",
                    .detail = {},
@@ -425,8 +428,10 @@ Result<std::vector<FlakeRow>> SqlReader::flakes(const std::string& repository, P
     soci::statement statement(session);
     if (!repository.empty()) statement.exchange(use(repository));
     statement.exchange(use(before));
+    statement.exchange(use(before));
+    statement.exchange(use(after_name));
     statement.exchange(use(limit));
-    for (std::string* text : {&row.repository, &row.module, &row.key, &row.signature}) {
+    for (std::string* text : {&row.name, &row.repository, &row.module, &row.key, &row.signature}) {
       statement.exchange(into(*text));
     }
     for (Number* number : {&hits, &runs, &times, &campaign, &first, &last}) {
@@ -434,10 +439,11 @@ Result<std::vector<FlakeRow>> SqlReader::flakes(const std::string& repository, P
     }
     statement.alloc();
     statement.prepare(
-        "SELECT repository, module, finding, signature, hits, runs, times, campaign, first_us, "
+        "SELECT name, repository, module, finding, signature, hits, runs, times, campaign, "
+        "first_us, "
         "last_us FROM flakes WHERE " +
         std::string(repository.empty() ? "" : "repository = :r AND ") +
-        "last_us < :b ORDER BY last_us DESC, name LIMIT :l");
+        "(last_us < :b OR (last_us = :s AND name > :n)) ORDER BY last_us DESC, name LIMIT :l");
     statement.define_and_bind();
     statement.execute();
     while (statement.fetch()) {

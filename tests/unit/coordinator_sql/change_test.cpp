@@ -1,6 +1,8 @@
 #include "coordinator/sql/store.hpp"
 #include "tests/unit/coordinator_sql/fixture.hpp"
 
+#include <algorithm>
+
 namespace cupel::coordinator::sql {
 namespace {
 
@@ -48,8 +50,25 @@ TEST_F(StoreTest, FlakesAddUpByWhatTheyAre) {
   EXPECT_EQ(all->front().last.us, 20);
 
   EXPECT_EQ(reader_->flakes("b", {})->size(), 1U);
-  EXPECT_EQ(reader_->flakes("", {.limit = 200, .token = "20"})->front().repository, "b");
   EXPECT_FALSE(reader_->flakes("", {.limit = 200, .token = "x"}));
+  EXPECT_FALSE(reader_->flakes("", {.limit = 200, .token = "20"}));
+}
+
+TEST_F(StoreTest, PagesOfFlakesLoseNoneOfThoseSeenAtOneMoment) {
+  ASSERT_TRUE(commit(*writer_, {flake("a", 20), flake("b", 20), flake("c", 20), flake("d", 10)}));
+
+  std::string seen;
+  std::string token;
+  for (int pages = 0; pages < 5; ++pages) {
+    const auto page = reader_->flakes("", {.limit = 1, .token = token});
+    ASSERT_TRUE(page) << page.error().text();
+    if (page->empty()) break;
+    seen += page->front().repository;
+    token = std::to_string(page->front().last.us) + "-" + page->front().name;
+  }
+
+  std::ranges::sort(seen);
+  EXPECT_EQ(seen, "abcd");
 }
 
 }  // namespace
