@@ -120,10 +120,13 @@ PatchCounts count_patches(const std::vector<json>& results) {
 
 Noise noise_of(const ReportData& data) {
   Noise noise;
+  const bool compares = has_change(data);
   for (const json& unit : data.results) {
     const json& comparison = comparison_of(unit);
-    if (member(comparison, "before").is_object() && member(comparison, "after").is_object()) {
+    if (compares && member(comparison, "before").is_object() &&
+        member(comparison, "after").is_object()) {
       ++noise.units;
+      if (verdict_of(unit) == "regressed") ++noise.regressed;
     }
     const json& aa = member(comparison, "aa");
     if (!aa.is_object()) continue;
@@ -139,16 +142,18 @@ Noise noise_of(const ReportData& data) {
 
 std::string noise_sentence(const Noise& noise) {
   const Expectation& expected = noise.expectation;
-  if (!expected.measured) {
-    return "Expected false regressions: not measured (no A/A sample), at most " +
-           number(expected.bound) + " among " + std::to_string(noise.units) + " compared units.";
+  std::string out;
+  if (expected.measured) {
+    out = "A/A: " + std::to_string(noise.sample.differ) + " of " +
+          std::to_string(noise.sample.pairs) +
+          " sampled units differ between two runs of the unchanged side.";
   }
-  return "A/A: " + std::to_string(noise.sample.differ) + " of " +
-         std::to_string(noise.sample.pairs) +
-         " sampled units differ between two runs of the unchanged side. Expected false "
-         "regressions: " +
-         number(expected.false_regressed) + ", at most " + number(expected.bound) + ", among " +
-         std::to_string(noise.units) + " compared units.";
+  if (noise.units == 0) return out;
+  out += std::string(out.empty() ? "" : " ") + "Expected false regressions: " +
+         (expected.measured ? number(expected.false_regressed) : "not measured (no A/A sample)") +
+         ", at most " + number(expected.bound) + ", among " + std::to_string(noise.units) +
+         " compared units; seen: " + std::to_string(noise.regressed) + " regressed.";
+  return out;
 }
 
 json changes_json(const ReportData& data) {
@@ -161,12 +166,14 @@ json changes_json(const ReportData& data) {
             {"pairs", noise.sample.pairs},
             {"differ", noise.sample.differ},
             {"units", noise.units},
+            {"regressed", noise.regressed},
             {"expected_false_regressions", noise.expectation.false_regressed},
             {"bound", noise.expectation.bound}}}};
 }
 
 std::string changes_markdown(const ReportData& data) {
-  if (!has_change(data)) return "";
+  const std::string noise = noise_sentence(noise_of(data));
+  if (!has_change(data)) return noise.empty() ? "" : noise + "\n\n";
   const PatchCounts patches = count_patches(data.results);
   std::string out = "## Change\n\nPatches: " + std::to_string(patches.ready) + " ready, " +
                     std::to_string(patches.withheld) + " withheld";
@@ -176,7 +183,7 @@ std::string changes_markdown(const ReportData& data) {
     separator = ", ";
   }
   if (!patches.codes.empty()) out += ")";
-  return out + ". " + noise_sentence(noise_of(data)) + "\n\n";
+  return out + ". " + noise + "\n\n";
 }
 
 std::string change_note(const json& unit) {

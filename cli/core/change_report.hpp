@@ -39,16 +39,17 @@ struct PatchCounts {
 
 struct Noise {
   AaSample sample;
-  std::uint64_t units = 0;  ///< Whose two sides were compared.
+  std::uint64_t units = 0;      ///< Whose two sides were compared.
+  std::uint64_t regressed = 0;  ///< Of them.
   Expectation expectation;
 };
 [[nodiscard]] Noise noise_of(const ReportData& data);
-/// One sentence about it.
+/// One or two sentences about it; without compared units only what the sample says.
 [[nodiscard]] std::string noise_sentence(const Noise& noise);
 
 /// `changes` of the JSON report.
 [[nodiscard]] json changes_json(const ReportData& data);
-/// The section of the Markdown report; empty for a campaign without a change.
+/// The section of the Markdown report; empty for a campaign without a change or an A/A sample.
 [[nodiscard]] std::string changes_markdown(const ReportData& data);
 /// "example.com/lib v1.0.0 -> v1.1.0; patch ready": what was done in a unit, and what became of its
 /// patch. Empty where nothing was.

@@ -49,7 +49,7 @@ std::string report_json(const ReportData& data) {
                  {"totals", totals_of(data)},
                  {"groups", groups_of(data)},
                  {"results", std::move(results)}};
-  if (has_change(data)) report["changes"] = changes_json(data);
+  if (has_change(data) || noise_of(data).sample.pairs > 0) report["changes"] = changes_json(data);
   return dumped(report, 1) + "\n";
 }
 

@@ -114,8 +114,9 @@ std::string results_summary(const ReportData& data) {
   if (has_change(data)) {
     const PatchCounts patches = count_patches(data.results);
     out += "patches: " + std::to_string(patches.ready) + " ready, " +
-           std::to_string(patches.withheld) + " withheld\n" + noise_sentence(noise_of(data)) + "\n";
+           std::to_string(patches.withheld) + " withheld\n";
   }
+  if (const std::string noise = noise_sentence(noise_of(data)); !noise.empty()) out += noise + "\n";
   return out + next_steps(data.results);
 }
 

@@ -103,6 +103,21 @@ TEST(NoiseOf, CountsTheSampleAndStatesTheExpectation) {
   EXPECT_EQ(noise.sample.differ, 1U);
   EXPECT_EQ(noise.units, 7U);
   EXPECT_THAT(noise_sentence(noise), HasSubstr("A/A: 1 of 2 sampled units differ"));
+  EXPECT_THAT(noise_sentence(noise), HasSubstr("among 7 compared units; seen: 4 regressed."));
+}
+
+TEST(NoiseOf, TellsOfAPlainValidationOnlyWhatItsSampleShows) {
+  ReportData data = sample();
+  data.document = {{"change", {{"none", json::object()}}}};
+  EXPECT_EQ(noise_sentence(noise_of(data)), "");
+  data.results[0]["comparison"]["aa"] = {{"agree", false}};
+
+  const std::string said =
+      "A/A: 1 of 1 sampled units differ between two runs of the unchanged side.";
+
+  EXPECT_EQ(noise_sentence(noise_of(data)), said);
+  EXPECT_THAT(results_summary(data), HasSubstr(said));
+  EXPECT_EQ(changes_markdown(data), said + "\n\n");
 }
 
 TEST(Reports, OfACampaignWithAChangeNamePatchesAndNoise) {
