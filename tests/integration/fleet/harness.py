@@ -19,6 +19,16 @@ import urllib.parse
 ENGINE_SOCKET = os.environ.get("CUPEL_TEST_ENGINE_SOCKET", "/var/run/docker.sock")
 
 
+@contextlib.contextmanager
+def scratch():
+    """A directory of one test. Under /var/tmp: the engine mounts what is below, and /tmp may be a tmpfs."""
+    path = tempfile.mkdtemp(prefix="cupel-test-", dir="/var/tmp")
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
 class EngineApi(http.client.HTTPConnection):
     """The engine's HTTP API over its unix socket."""
 
@@ -42,6 +52,16 @@ def engine_get(path):
         if answer.status != 200:
             raise AssertionError(f"engine: {answer.status} {body[:200]!r}")
         return json.loads(body)
+
+
+def engine_kill(container):
+    api = EngineApi()
+    with contextlib.closing(api):
+        api.request("POST", f"/containers/{container}/kill")
+        answer = api.getresponse()
+        body = answer.read()
+        if answer.status != 204:
+            raise AssertionError(f"engine: {answer.status} {body[:200]!r}")
 
 
 def containers(**labels):
@@ -94,19 +114,33 @@ class Host:
         subprocess.run(["ip", "link", "del", self.cable], check=False, capture_output=True)
 
 
+class Loopback:
+    """No namespace: for fleets whose network is never cut."""
+
+    inside = outside = "127.0.0.1"
+
+    @staticmethod
+    def command(command):
+        return command
+
+    def remove(self):
+        pass
+
+
 class Daemon:
     """A child process with its log in a file."""
 
-    def __init__(self, name, command, log):
+    def __init__(self, name, command, log, environment=None):
         self.name = name
         self.log = log
         self.command = command
+        self.environment = environment
         self.process = None
 
     def start(self):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            start_new_session=True)
+                                            start_new_session=True, env=self.environment)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -128,13 +162,18 @@ class Daemon:
 
 
 class Fleet:
-    def __init__(self, bin_dir, workers=2, slots=1, worker_settings=None, coordinator_settings=None):
+    """`namespaces` False needs neither root nor iproute2; `environment` is the workers'."""
+
+    def __init__(self, bin_dir, workers=2, slots=1, worker_settings=None, coordinator_settings=None, namespaces=True,
+                 environment=None):
         self.bin = pathlib.Path(bin_dir)
+        self.environment = environment
         # Under /var/tmp: the engine mounts directories below it, and /tmp may be a tmpfs.
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="cupel-fleet-", dir="/var/tmp"))
         self.hosts = []
         self.workers = []
-        self.worker_settings = {"seed-dir": "/var/tmp/cupel-test-seeds", **(worker_settings or {})}
+        self.worker_settings = {"seed-dir": "/var/tmp/cupel-test-seeds", "engine-socket": ENGINE_SOCKET,
+                                **(worker_settings or {})}
         self.coordinator_settings = coordinator_settings or {}
         self.slots = slots
         self.coordinator = None
@@ -144,7 +183,7 @@ class Fleet:
         try:
             self._make_key("coordinator")
             for index in range(1, workers + 1):
-                self.hosts.append(Host(index))
+                self.hosts.append(Host(index) if namespaces else Loopback())
             self.start_coordinator()
             for index in range(1, workers + 1):
                 self.add_worker(index)
@@ -198,11 +237,11 @@ class Fleet:
                    "--coordinator-control", f"tcp://{host.outside}:{self.control_port}",
                    "--coordinator-bulk", f"tcp://{host.outside}:{self.bulk_port}",
                    "--coordinator-key", self.ready["public_key"], "--key-file", key, "--slots", self.slots,
-                   "--engine-socket", ENGINE_SOCKET, "--metrics-listen", "127.0.0.1:0",
-                   "--ready-file", self.dir / f"w{index}.json"]
+                   "--metrics-listen", "127.0.0.1:0", "--ready-file", self.dir / f"w{index}.json"]
         for name, value in self.worker_settings.items():
             command += [f"--{name}", str(value)]
-        worker = Daemon(f"w{index}", host.command([str(part) for part in command]), self.dir / f"w{index}.log")
+        worker = Daemon(f"w{index}", host.command([str(part) for part in command]), self.dir / f"w{index}.log",
+                        self.environment)
         self.workers.append(worker)
         self.start_worker(index)
 
