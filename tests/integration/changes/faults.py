@@ -70,7 +70,7 @@ SANDBOX = {
     "memory of a child": (
         code('\tif os.Getenv("HOG") != "" {\n\t\thog()\n\t}\n\tcommand := exec.Command(os.Args[0], "-test.run=TestIt")\n'
              '\tcommand.Env = append(os.Environ(), "HOG=1")\n\tif err := command.Run(); err != nil {\n'
-             '\t\tt.Fatal("the helper did not do its work")\n\t}\n', ["os", "os/exec"], HOG),
+             '\t\tt.Fatal("the child did not do its work")\n\t}\n', ["os", "os/exec"], HOG),
         ("inconclusive", "resource_memory")),
     "disk": (code(FILL + "\tt.Fatal(err)\n", ["os", "path/filepath"]), ("inconclusive", "resource_disk")),
     "disk, not told": (

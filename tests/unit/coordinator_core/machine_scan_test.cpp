@@ -196,7 +196,7 @@ TEST_F(MachineScanTest, ABuildThatFailsMakesScansInconclusiveAndNothingElse) {
   const auto executes = leases_of(TaskKind::execute);
   ASSERT_EQ(executes.size(), 1U);
   const auto& scan = std::get<Execute>(executes[0].second.spec.work).scan;
-  EXPECT_EQ(scan.problem, Reason::module_not_found);
+  EXPECT_EQ(scan.problem, Reason::scan_failed);
   EXPECT_NE(scan.message.find("no such version"), std::string::npos);
 }
 
