@@ -180,6 +180,9 @@ class Fleet:
         self.ready = None
         self.trusted = self.dir / "trusted"
         self.trusted.write_text("")
+        # What this machine's own daemons are configured with is not for these.
+        self.config = self.dir / "empty.yaml"
+        self.config.write_text("{}\n")
         try:
             self._make_key("coordinator")
             for index in range(1, workers + 1):
@@ -215,7 +218,7 @@ class Fleet:
     def start_coordinator(self):
         if self.coordinator is None:
             self.control_port, self.bulk_port = self._port_free(), self._port_free()
-            command = [self.bin / "cupel-coordinator", "--data-dir", self.dir / "coordinator", "--listen", "127.0.0.1:0",
+            command = [self.bin / "cupel-coordinator", "--config", self.config, "--data-dir", self.dir / "coordinator", "--listen", "127.0.0.1:0",
                        "--control", f"tcp://0.0.0.0:{self.control_port}", "--bulk", f"tcp://0.0.0.0:{self.bulk_port}",
                        "--key-file", self.dir / "coordinator.key", "--trusted-keys", self.trusted,
                        "--ready-file", self.dir / "coordinator.json", "--token-file", self.dir / "token"]
@@ -233,7 +236,7 @@ class Fleet:
             trusted.write(f"w{index} {public}\n")
         self.coordinator.signal(signal.SIGHUP)
         host = self.hosts[index - 1]
-        command = [self.bin / "cupel-worker", "--data-dir", self.dir / f"w{index}", "--name", f"w{index}",
+        command = [self.bin / "cupel-worker", "--config", self.config, "--data-dir", self.dir / f"w{index}", "--name", f"w{index}",
                    "--coordinator-control", f"tcp://{host.outside}:{self.control_port}",
                    "--coordinator-bulk", f"tcp://{host.outside}:{self.bulk_port}",
                    "--coordinator-key", self.ready["public_key"], "--key-file", key, "--slots", self.slots,
