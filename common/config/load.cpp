@@ -72,6 +72,10 @@ void parse_arguments(State& state, const std::vector<std::string>& words, Argume
 }
 
 void require_values(State& state) {
+  // What a file that can't be read as YAML would have set is not missing.
+  const bool unread = std::ranges::any_of(
+      state.faults, [](const Diagnostic& fault) { return fault.code == Errc::yaml_syntax; });
+  if (unread) return;
   for (const Setting& setting : state.schema.settings()) {
     if (setting.required && !state.settings.values[setting.name].set) {
       add_fault(state, {}, Errc::missing_key, setting.name + ": must be set", setting.sentence);

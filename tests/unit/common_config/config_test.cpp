@@ -174,6 +174,15 @@ TEST(ConfigFaults, AreAllNamedWithTheirPlaces) {
   EXPECT_THAT(loaded.err, HasSubstr("data_dir: must be set (CUP-1015)"));
 }
 
+TEST(ConfigFaults, ABrokenFileIsTheOnlyFault) {
+  World world;
+  world.files["a.yaml"] = "data_dir: \"/a\nslots: 2\n";
+  world.arguments = {"--config", "a.yaml"};
+  const auto loaded = world.load();
+  ASSERT_EQ(loaded.faults.size(), 1U) << loaded.err;
+  EXPECT_THAT(loaded.err, HasSubstr("a.yaml:1:11: not YAML"));
+}
+
 TEST(ConfigFaults, AnUnknownFlagWithItsValueIsOneFault) {
   World world;
   world.arguments = {"--data-dir", "/d", "--seed-dri", "/s"};
