@@ -147,6 +147,20 @@ json named_as_written(json unit) {
 
 }  // namespace
 
+Result<std::vector<json>> fetch_pages(httpclient::Client& client, const std::string& target,
+                                      const char* key, std::size_t at_most) {
+  std::vector<json> all;
+  std::string token;
+  do {
+    const auto page = client.get(
+        target + (token.empty() ? "" : "&page_token=" + httpclient::percent_encoded(token)));
+    if (!page) return page.error();
+    for (const json& entry : list_of(*page, key)) all.push_back(entry);
+    token = text_of(*page, "next_page_token");
+  } while (!token.empty() && all.size() < at_most);
+  return all;
+}
+
 Result<ReportData> fetch_report_data(httpclient::Client& client, const std::string& campaign) {
   const auto path = campaign_path(campaign);
   if (!path) return path.error();
@@ -160,16 +174,9 @@ Result<ReportData> fetch_report_data(httpclient::Client& client, const std::stri
   } else if (document.error().code != Errc::not_found) {
     return document.error();
   }
-  std::string page;
-  do {
-    auto answer =
-        client.get(*path + "/results?limit=200" +
-                   (page.empty() ? "" : "&page_token=" + httpclient::percent_encoded(page)));
-    if (!answer) return answer.error();
-    for (const json& unit : list_of(*answer, "results"))
-      data.results.push_back(named_as_written(unit));
-    page = text_of(*answer, "next_page_token");
-  } while (!page.empty());
+  auto results = fetch_pages(client, *path + "/results?limit=200", "results");
+  if (!results) return results.error();
+  for (const json& unit : *results) data.results.push_back(named_as_written(unit));
   return data;
 }
 

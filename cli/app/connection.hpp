@@ -6,6 +6,8 @@
 #include "common/httpclient/client.hpp"
 #include "common/text/diagnostic.hpp"
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +38,12 @@ struct ClientSettings {
 [[nodiscard]] Result<httpclient::Client> connect_to(const std::string& base_url,
                                                     const std::string& token_file, int interrupt_fd,
                                                     const std::string& ca_file = "");
+
+/// The entries named `key` of a list, page after page, until there are `at_most`. `target`: with at
+/// least one parameter. Errors: those of the client.
+[[nodiscard]] Result<std::vector<nlohmann::json>> fetch_pages(
+    httpclient::Client& client, const std::string& target, const char* key,
+    std::size_t at_most = std::numeric_limits<std::size_t>::max());
 
 /// Everything the report writers need. Errors: those of the client.
 [[nodiscard]] Result<ReportData> fetch_report_data(httpclient::Client& client,

@@ -16,10 +16,6 @@
 namespace cupel::cli {
 namespace {
 
-std::string dumped(const json& value) {
-  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
 const char* action_of(Verb verb) {
   switch (verb) {
     case Verb::worker_undrain: return "undrain";
@@ -70,37 +66,26 @@ void print_worker(const json& worker, Console& console) {
 }
 
 int list_campaigns(const Request& request, httpclient::Client& client, Console& console) {
-  json all = json::array();
-  std::string token;
-  do {
-    const auto page = client.get(
-        "/api/v1/campaigns?limit=200" +
-        (request.state.empty() ? "" : "&state=" + httpclient::percent_encoded(request.state)) +
-        (token.empty() ? "" : "&page_token=" + token));
-    if (!page) return fail(console, page.error());
-    for (const json& campaign : list_of(*page, "campaigns")) all.push_back(campaign);
-    token = text_of(*page, "next_page_token");
-  } while (!token.empty());
-  console.out(console.json() ? dumped({{"campaigns", std::move(all)}})
-                             : campaign_table(all, console.out_columns()));
+  auto all = fetch_pages(
+      client,
+      "/api/v1/campaigns?limit=200" +
+          (request.state.empty() ? "" : "&state=" + httpclient::percent_encoded(request.state)),
+      "campaigns");
+  if (!all) return fail(console, all.error());
+  console.out(console.json() ? dumped({{"campaigns", std::move(*all)}})
+                             : campaign_table(*all, console.out_columns()));
   return kExitDone;
 }
 
-/// All pages of open (or other) dead letters.
-Result<json> letters_of(httpclient::Client& client, const std::string& campaign,
-                        const std::string& state) {
-  json all = json::array();
-  std::string token;
-  do {
-    const auto page = client.get(
-        "/api/v1/deadletters?limit=200" +
-        (campaign.empty() ? "" : "&campaign=" + httpclient::percent_encoded(campaign)) +
-        (state.empty() ? "" : "&state=" + state) + (token.empty() ? "" : "&page_token=" + token));
-    if (!page) return page.error();
-    for (const json& letter : list_of(*page, "deadletters")) all.push_back(letter);
-    token = text_of(*page, "next_page_token");
-  } while (!token.empty());
-  return Result<json>(boost::system::in_place_value, std::move(all));
+/// Open (or other) dead letters.
+Result<std::vector<json>> letters_of(httpclient::Client& client, const std::string& campaign,
+                                     const std::string& state) {
+  return fetch_pages(
+      client,
+      "/api/v1/deadletters?limit=200" +
+          (campaign.empty() ? "" : "&campaign=" + httpclient::percent_encoded(campaign)) +
+          (state.empty() ? "" : "&state=" + state),
+      "deadletters");
 }
 
 /// The tasks that replay and drop are about. Errors: usage, and those of the API.

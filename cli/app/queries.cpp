@@ -27,10 +27,6 @@
 namespace cupel::cli {
 namespace {
 
-std::string dumped(const json& value) {
-  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
 bool selected(const json& unit, const Request& request) {
   if (!request.verdicts.empty() &&
       std::ranges::find(request.verdicts, verdict_of(unit)) == request.verdicts.end())
@@ -147,6 +143,10 @@ int print_logs(const Request& request, httpclient::Client& client, Console& cons
 }
 
 }  // namespace
+
+std::string dumped(const json& value) {
+  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
 
 int with_client(const Request& request, Console& console,
                 const std::function<int(httpclient::Client&, Interrupts&)>& body) {

@@ -19,6 +19,9 @@ namespace cupel::cli {
 [[nodiscard]] int with_client(const Request& request, Console& console,
                               const std::function<int(httpclient::Client&, Interrupts&)>& body);
 
+/// As every command prints JSON for people: indented by one, bytes that are no UTF-8 replaced.
+[[nodiscard]] std::string dumped(const nlohmann::json& value);
+
 /// Units whose name, repository or module is `subject`; else those whose name contains it.
 [[nodiscard]] std::vector<const nlohmann::json*> matching(
     const std::vector<nlohmann::json>& results, const std::string& subject);

@@ -65,8 +65,7 @@ int run_reproduce(const Request& request, Console& console) {
     const auto evidence = evidence_of(*units.front(), request, client);
     if (!evidence) return fail(console, evidence.error());
     const json plan = reproduction(*units.front(), data->document, *evidence);
-    console.out(console.json() ? plan.dump(1, ' ', false, json::error_handler_t::replace) + "\n"
-                               : reproduction_script(plan));
+    console.out(console.json() ? dumped(plan) : reproduction_script(plan));
     return kExitDone;
   });
 }

@@ -173,14 +173,18 @@ asio::awaitable<ControlLoop::Answer> ControlLoop::ask(std::function<Event(Reques
   co_return co_await async::await_callback<Answer>(std::move(start));
 }
 
+template <typename Asked>
+asio::awaitable<ControlLoop::Answer> ControlLoop::ask_with(Asked event) {
+  // Shared, since functions are copied on the way and an event can be large.
+  return ask([shared = std::make_shared<Asked>(std::move(event))](RequestId id) -> Event {
+    shared->request = id;
+    return std::move(*shared);
+  });
+}
+
 asio::awaitable<Result<Reply::Done>> ControlLoop::submit(SubmitCampaign event) {
   const bool large = event.campaign.repositories.size() >= kLargeCampaign;
-  // Shared, since functions are copied on the way and a campaign is large.
-  auto answer = co_await ask(
-      [shared = std::make_shared<SubmitCampaign>(std::move(event))](RequestId id) -> Event {
-        shared->request = id;
-        return std::move(*shared);
-      });
+  auto answer = co_await ask_with(std::move(event));
   // What reading and creating it took is free again, but spread over the heaps of three threads.
   if (large) ::malloc_trim(0);
   co_return answer;
@@ -194,15 +198,6 @@ asio::awaitable<Result<Reply::Done>> ControlLoop::pause(CampaignId campaign, boo
   return ask([campaign, paused](RequestId id) -> Event {
     if (paused) return PauseCampaign{id, campaign};
     return ResumeCampaign{id, campaign};
-  });
-}
-
-template <typename Asked>
-asio::awaitable<ControlLoop::Answer> ControlLoop::ask_with(Asked event) {
-  // Shared, since functions are copied on the way and an event can be large.
-  return ask([shared = std::make_shared<Asked>(std::move(event))](RequestId id) -> Event {
-    shared->request = id;
-    return std::move(*shared);
   });
 }
 

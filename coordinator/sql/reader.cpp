@@ -263,17 +263,9 @@ Result<Recovered> SqlReader::recover() {
 Result<std::vector<CampaignSummary>> SqlReader::campaigns(Page page,
                                                           std::optional<CampaignState> state) {
   using List = std::vector<CampaignSummary>;
-  Number before = INT64_MAX;
-  if (!page.token.empty()) {
-    const auto id = CampaignId::parse(page.token);
-    if (!id) {
-      return Error{.code = Errc::bad_value,
-                   .what = "the page token is not one of ours",
-                   .detail = {},
-                   .hint = {}};
-    }
-    before = to_sql(id->value);
-  }
+  const Result<Number> start = page_start<CampaignId>(page);
+  if (!start) return start.error();
+  Number before = *start;
   return inside_->read_snapshot<List>([&](soci::session& session, List& list) -> Result<void> {
     const Number limit = std::min(page.limit, kRowsMax);
     std::vector<CampaignColumns> rows;
@@ -414,12 +406,7 @@ Result<std::vector<FlakeRow>> SqlReader::flakes(const std::string& repository, P
     const auto [end, ec] = std::from_chars(page.token.data(), last, before);
     const bool ours = ec == std::errc() && end != last && *end == '-';
     if (ours) after_name.assign(end + 1, last);
-    if (!ours || after_name.empty()) {
-      return Error{.code = Errc::bad_value,
-                   .what = "the page token is not one of ours",
-                   .detail = {},
-                   .hint = {}};
-    }
+    if (!ours || after_name.empty()) return foreign_token();
   }
   return inside_->read<List>([&](soci::session& session, List& list) -> Result<void> {
     const Number limit = std::min(page.limit, kRowsMax);

@@ -39,17 +39,9 @@ Result<std::vector<DeadLetterView>> SqlReader::dead_letters(std::optional<Campai
                                                             std::optional<DeadLetterState> state,
                                                             Page page) {
   using List = std::vector<DeadLetterView>;
-  Number before = INT64_MAX;
-  if (!page.token.empty()) {
-    const auto id = TaskId::parse(page.token);
-    if (!id) {
-      return Error{.code = Errc::bad_value,
-                   .what = "the page token is not one of ours",
-                   .detail = {},
-                   .hint = {}};
-    }
-    before = to_sql(id->value);
-  }
+  const Result<Number> start = page_start<TaskId>(page);
+  if (!start) return start.error();
+  Number before = *start;
   return inside_->read_snapshot<List>([&](soci::session& session, List& list) -> Result<void> {
     const Number limit = std::min(page.limit, kRowsMax);
     const Number of = campaign ? to_sql(campaign->value) : 0;

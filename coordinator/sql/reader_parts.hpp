@@ -18,6 +18,22 @@ inline constexpr std::uint32_t kRowsMax =
   return {.code = Errc::not_found, .what = what + " is not known here", .detail = {}, .hint = {}};
 }
 
+[[nodiscard]] inline Error foreign_token() {
+  return {.code = Errc::bad_value,
+          .what = "the page token is not one of ours",
+          .detail = {},
+          .hint = {}};
+}
+
+/// Pages go down from the newest: below which id this one begins. Errors: bad_value.
+template <typename Id>
+[[nodiscard]] Result<Number> page_start(const Page& page) {
+  if (page.token.empty()) return Number{INT64_MAX};
+  const auto id = Id::parse(page.token);
+  if (!id) return foreign_token();
+  return to_sql(id->value);
+}
+
 /// A task with its spec, its attempts and its result.
 [[nodiscard]] TaskView task_view_of(soci::session& session, const TaskColumns& columns);
 
