@@ -36,6 +36,7 @@ std::vector<NamedTime> time_names(Scenario& scenario) {
           {"order_slack", &all.order_slack},
           {"output_tail", &all.output_tail},
           {"wait_slack", &all.wait_slack},
+          {"silence", &all.silence},
           {"look", &all.look},
           {"again", &all.again},
           {"retry_pause", &scenario.retry_pause},
@@ -64,6 +65,7 @@ void scale(Scenario& scenario, unsigned slower) {
   scenario.times.order_slack = std::chrono::milliseconds(400);
   scenario.times.output_tail = std::chrono::milliseconds(400);
   scenario.times.wait_slack = std::chrono::seconds(3);
+  scenario.times.silence = std::chrono::seconds(10);
   scenario.times.look = std::chrono::seconds(10);
   scenario.times.again = std::chrono::milliseconds(30);
   for (const NamedTime& one : budget_names(scenario.budgets)) *one.value *= slower;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace cupel::worker {
 
@@ -54,7 +55,9 @@ RunSession::Step RunSession::ask_state() {
 }
 
 /// A wait that breaks says nothing of the container: its state is asked for, and the wait made
-/// again. An answer that makes no sense is the engine's last word.
+/// again, until the engine has been silent for too long: an engine that went away took the run's
+/// attachment along, and the wrapper ends the command then. An answer that makes no sense is the
+/// engine's last word.
 asio::awaitable<void> RunSession::wait_for_end() {
   co_await asio::this_coro::throw_if_cancelled(false);
   const ExecutorOptions& options = *host_.options;
@@ -62,6 +65,7 @@ asio::awaitable<void> RunSession::wait_for_end() {
                             options.dump_grace + options.times.wait_slack;
   asio::steady_timer timer(host_.executor);
   Duration pause = options.times.again;
+  std::optional<TimePoint> silent_since;
   while (waiting()) {
     const TimePoint asked_at = steady_clock::now();
     const auto answer = co_await host_.engine->wait(container_, give_up - asked_at);
@@ -79,8 +83,14 @@ asio::awaitable<void> RunSession::wait_for_end() {
       ++report_.wait_breaks;
       note(answer.error());
     }
-    (void)co_await ask_state();
+    const TimePoint broke_at = steady_clock::now();
+    const bool answered = co_await ask_state();
     if (!waiting()) co_return;
+    silent_since = answered ? std::nullopt : std::optional(silent_since.value_or(broke_at));
+    if (silent_since && steady_clock::now() - *silent_since >= options.times.silence) {
+      wait_error_ = answer.error();
+      co_return;
+    }
     if (steady_clock::now() - asked_at > kAgainMax) pause = options.times.again;
     if (steady_clock::now() + pause >= give_up) {
       wait_error_ = answer.error();

@@ -30,6 +30,8 @@ struct RunTimes {
   Duration order_slack = std::chrono::seconds(5);  ///< For the wrapper to reap, flush, say its end.
   Duration output_tail = std::chrono::seconds(10);  ///< For the engine to pass on what is written.
   Duration wait_slack = std::chrono::seconds(30);   ///< Of a wait's body beyond every limit.
+  /// Of an engine that answers neither the wait nor a question for the state.
+  Duration silence = std::chrono::seconds(30);
   Duration look = std::chrono::seconds(15);  ///< Between two looks at the state beside the wait.
   Duration again =
       std::chrono::milliseconds(500);  ///< Before a broken call is made again; doubles.
