@@ -1,4 +1,5 @@
 // Who may remove what, what is found again, and what a probe notices.
+#include "common/fs/files.hpp"
 #include "tests/integration/sandbox/engine_between.hpp"
 #include "tests/integration/sandbox/sandbox.hpp"
 #include "worker/core/engine/wrapper_protocol.hpp"
@@ -37,8 +38,9 @@ class OwnershipTest : public SandboxTest {
   std::string leave_behind(WorkerId owner, WallTime deadline) {
     worker::ProfileContext context = options().context;
     context.worker = owner;
-    const worker::RunIdentity identity{.run_id = "left" + std::to_string(++count_),
-                                       .deadline = deadline};
+    // Names are those of all tests that run now: the workers' numbers are the same in each.
+    last_run_ = fs::random_hex(8);
+    const worker::RunIdentity identity{.run_id = last_run_, .deadline = deadline};
     const auto created =
         await(io, engine->create(container_name(context, identity),
                                  worker::inspection_spec(image, context, identity)));
@@ -59,8 +61,7 @@ class OwnershipTest : public SandboxTest {
     return counts ? *counts : worker::ReapCounts{};
   }
 
- private:
-  int count_ = 0;
+  std::string last_run_;
 };
 
 TEST_F(OwnershipTest, AReaperRemovesItsOwnWorkersContainersOnly) {
@@ -80,7 +81,7 @@ TEST_F(OwnershipTest, AReaperRemovesItsOwnWorkersContainersOnly) {
 TEST_F(OwnershipTest, AReaperSparesARunThatIsUnderWay) {
   leave_behind(WorkerId{11}, WallTime{wall_now().us + 3'600'000'000});
 
-  EXPECT_EQ(pass(reaper(WorkerId{11}, {"left1"})).removed, 0U);
+  EXPECT_EQ(pass(reaper(WorkerId{11}, {last_run_})).removed, 0U);
   EXPECT_EQ(pass(reaper(WorkerId{11})).removed, 1U);
 }
 
