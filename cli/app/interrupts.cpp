@@ -18,29 +18,46 @@ sigset_t handled_signals() {
   return set;
 }
 
+timespec spec_of(Duration duration) {
+  return {.tv_sec = std::chrono::duration_cast<std::chrono::seconds>(duration).count(),
+          .tv_nsec = (duration % std::chrono::seconds(1)).count()};
+}
+
+int make_timer() {
+  return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+}
+
+bool expired(int timer) {
+  std::uint64_t expirations = 0;
+  return read(timer, &expirations, sizeof expirations) == sizeof expirations;
+}
+
 }  // namespace
 
 Interrupts::Interrupts()
-    : epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+    : epoll_(epoll_create1(EPOLL_CLOEXEC)), timer_(make_timer()), reminder_(make_timer()) {
   const sigset_t set = handled_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   watch(signals_);
   watch(timer_);
+  watch(reminder_);
 }
 
 Interrupts::~Interrupts() {
-  for (const int fd : {epoll_, signals_, timer_}) close(fd);
+  for (const int fd : {epoll_, signals_, timer_, reminder_}) close(fd);
   const sigset_t set = handled_signals();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 void Interrupts::limit(Duration duration) {
-  itimerspec spec{};
-  spec.it_value.tv_sec = std::chrono::duration_cast<std::chrono::seconds>(duration).count();
-  spec.it_value.tv_nsec = (duration % std::chrono::seconds(1)).count();
+  const itimerspec spec{.it_interval = {}, .it_value = spec_of(duration)};
   timerfd_settime(timer_, 0, &spec, nullptr);
+}
+
+void Interrupts::remind(Duration every) {
+  const itimerspec spec{.it_interval = spec_of(every), .it_value = spec_of(every)};
+  timerfd_settime(reminder_, 0, &spec, nullptr);
 }
 
 void Interrupts::no_limit() {
@@ -71,8 +88,9 @@ Interrupts::What Interrupts::take() const {
         what.signal = info.ssi_signo == SIGINT ? SIGINT : SIGTERM;
       }
     } else if (fd == timer_) {
-      std::uint64_t expirations = 0;
-      what.timeout = read(timer_, &expirations, sizeof expirations) == sizeof expirations;
+      what.timeout = expired(timer_);
+    } else if (fd == reminder_) {
+      what.reminder = expired(reminder_);
     } else {
       what.watched.push_back(fd);
     }

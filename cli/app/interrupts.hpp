@@ -13,6 +13,7 @@ class Interrupts {
   struct What {
     int signal = 0;  ///< SIGINT or SIGTERM (a hang-up counts as one), 0 none.
     bool timeout = false;
+    bool reminder = false;
     std::vector<int> watched;  ///< Descriptors added by watch() that are readable.
   };
 
@@ -26,6 +27,8 @@ class Interrupts {
   [[nodiscard]] int fd() const { return epoll_; }
   void limit(Duration duration);
   void no_limit();
+  /// From now on, again and again.
+  void remind(Duration every);
   void watch(int fd) const;
   void unwatch(int fd) const;
   /// What happened since the last call, without waiting.
@@ -35,6 +38,7 @@ class Interrupts {
   int epoll_ = -1;
   int signals_ = -1;
   int timer_ = -1;
+  int reminder_ = -1;
 };
 
 }  // namespace cupel::cli

@@ -133,17 +133,22 @@ int run_worker(const Request& request, Console& console) {
 
 int run_why(const Request& request, Console& console) {
   return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
+    const bool campaign = CampaignId::parse(request.subject).has_value();
     const bool task = TaskId::parse(request.subject).has_value();
-    if (!task && !UnitId::parse(request.subject)) {
-      return fail(console,
-                  Error{Errc::usage, "\"" + request.subject + "\" is neither a task nor a unit", "",
-                        "'cupel results --json' has the ids of units, 'cupel deadletter ls' those "
-                        "of tasks that were given up"});
+    if (!campaign && !task && !UnitId::parse(request.subject)) {
+      return fail(
+          console,
+          Error{Errc::usage,
+                "\"" + request.subject + "\" is neither a campaign nor a task nor a unit", "",
+                "'cupel campaign ls' has the ids of campaigns, 'cupel results --json' those "
+                "of units, 'cupel deadletter ls' those of tasks that were given up"});
     }
-    const auto answer = client.get(std::string(task ? "/api/v1/tasks/" : "/api/v1/units/") +
-                                   request.subject + "/why");
+    const std::string kind = campaign ? "campaigns/" : task ? "tasks/" : "units/";
+    const auto answer = client.get("/api/v1/" + kind + request.subject + "/why");
     if (!answer) return fail(console, answer.error());
-    console.out(console.json() ? dumped(*answer) : explanation_text(*answer));
+    console.out(console.json() ? dumped(*answer)
+                : campaign     ? campaign_explanation_text(*answer)
+                               : explanation_text(*answer));
     return kExitDone;
   });
 }

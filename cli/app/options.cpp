@@ -207,8 +207,9 @@ class Builder {
         ->check(CLI::IsMember({"client", "coordinator", "worker"}));
     doctor->add_option("--engine-socket", r_.local.engine_socket, "The engine's socket");
     keys();
-    CLI::App* why = verb(app_, "why", "Why a task, or what a unit is at, doesn't run", Verb::why);
-    why->add_option("id", r_.subject, "A task, t-..., or a unit, u-...")->required();
+    CLI::App* why = verb(app_, "why", "What a campaign, a unit or a task waits for", Verb::why);
+    why->add_option("id", r_.subject, "A campaign, c-..., a unit, u-..., or a task, t-...")
+        ->required();
     letters();
     CLI::App* worker = verb(app_, "worker", "The fleet's workers", Verb::none);
     verb(*worker, "ls", "List them", Verb::worker_ls);

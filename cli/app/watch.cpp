@@ -3,6 +3,7 @@
 #include "cli/app/commands.hpp"
 #include "cli/app/connection.hpp"
 #include "cli/core/exit_codes.hpp"
+#include "cli/core/fleet_view.hpp"
 #include "cli/core/gate.hpp"
 #include "cli/core/progress.hpp"
 #include "cli/core/reports.hpp"
@@ -22,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kSilenceMax = std::chrono::seconds(30);
 constexpr auto kRedraw = std::chrono::milliseconds(100);
+constexpr auto kStandstill = std::chrono::seconds(10);
 
 /// Progress on the screen: a block that is redrawn, or a line for each unit.
 class Display {
@@ -31,6 +33,15 @@ class Display {
   void start(const json& summary) {
     progress_.start(text_of(summary, "id") + " " + text_of(summary, "name"),
                     static_cast<std::size_t>(number_of(summary, "repositories")));
+    redraw(true);
+  }
+
+  [[nodiscard]] bool idle() const { return progress_.idle(); }
+  /// Why nothing goes on: said once, shown until something does.
+  void note(const std::string& line) {
+    progress_.note(line);
+    if (console_.progress_lines() && line != noted_) console_.say(line);
+    noted_ = line;
     redraw(true);
   }
 
@@ -69,6 +80,7 @@ class Display {
   Console& console_;
   Progress progress_;
   bool events_;
+  std::string noted_;
   Clock::time_point began_ = Clock::now();
   Clock::time_point told_ = began_;
   Clock::time_point drawn_;
@@ -106,6 +118,7 @@ Result<WatchEnd> watch_campaign(httpclient::Client& client, const std::string& c
   const auto summary = client.get(*path);
   if (!summary) return summary.error();
   display.start(*summary);
+  interrupts.remind(kStandstill);
   std::string last_id;
   while (true) {
     const auto result =
@@ -113,7 +126,14 @@ Result<WatchEnd> watch_campaign(httpclient::Client& client, const std::string& c
           last_id = event.id;
           return display.take(event);
         });
-    if (result) return WatchEnd::finished;
+    if (result) {
+      // The end that was seen may be an earlier one: a replayed dead letter opens its campaign
+      // again.
+      const auto now = client.get(*path);
+      if (!now) return now.error();
+      if (text_of(*now, "finished").empty()) continue;
+      return WatchEnd::finished;
+    }
     if (result.error().code != Errc::cancelled) {
       console.clear();
       return result.error();
@@ -124,6 +144,12 @@ Result<WatchEnd> watch_campaign(httpclient::Client& client, const std::string& c
       return what.signal == SIGINT ? WatchEnd::interrupted
              : what.signal != 0    ? WatchEnd::terminated
                                    : WatchEnd::timed_out;
+    }
+    if (what.reminder && display.idle()) {
+      // A coordinator that can't tell is one that the stream of events tells about.
+      if (const auto waits = client.get(*path + "/why")) {
+        if (const auto line = standstill(*waits)) display.note(*line);
+      }
     }
     if (!what.watched.empty() && look_after) {
       if (const auto looked = look_after(); !looked) {

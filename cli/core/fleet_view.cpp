@@ -91,4 +91,26 @@ std::string explanation_text(const json& explanation) {
   return table.rows.empty() ? text : text + render(table);
 }
 
+std::string campaign_explanation_text(const json& explanation) {
+  std::string text = text_of(explanation, "campaign") + " is " + text_of(explanation, "state") +
+                     ": " + text_of(explanation, "running") + " tasks run, " +
+                     text_of(explanation, "waiting") + " wait\n";
+  if (number_of(explanation, "examined") < number_of(explanation, "waiting"))
+    text += "of those that wait, " + text_of(explanation, "examined") + " were looked at\n";
+  Table table{{"TASKS", "CAUSE", "UNTIL", "WHY", "SUCH AS"}, {}, {true}};
+  for (const json& group : list_of(explanation, "groups")) {
+    table.rows.push_back({text_of(group, "tasks"), text_of(group, "cause"), text_of(group, "until"),
+                          text_of(group, "text"), text_of(group, "example")});
+  }
+  return table.rows.empty() ? text : text + render(table);
+}
+
+std::optional<std::string> standstill(const json& explanation) {
+  const json& groups = list_of(explanation, "groups");
+  if (number_of(explanation, "running") > 0 || groups.empty()) return std::nullopt;
+  std::string line = "nothing runs: " + text_of(groups.front(), "text");
+  if (groups.size() > 1) line += " (and " + std::to_string(groups.size() - 1) + " more reasons)";
+  return line;
+}
+
 }  // namespace cupel::cli

@@ -3,6 +3,7 @@
 
 #include "cli/core/report_data.hpp"
 
+#include <optional>
 #include <string>
 
 namespace cupel::cli {
@@ -18,5 +19,10 @@ namespace cupel::cli {
 [[nodiscard]] std::string letter_table(const json& letters, std::size_t columns);
 /// `explanation`: as GET /api/v1/tasks/{t}/why answers.
 [[nodiscard]] std::string explanation_text(const json& explanation);
+/// `explanation`: as GET /api/v1/campaigns/{c}/why answers.
+[[nodiscard]] std::string campaign_explanation_text(const json& explanation);
+/// One line for a campaign of which nothing runs; nothing where something does or where nothing
+/// waits.
+[[nodiscard]] std::optional<std::string> standstill(const json& explanation);
 
 }  // namespace cupel::cli

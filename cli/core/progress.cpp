@@ -35,6 +35,7 @@ std::optional<std::string> Progress::take(const json& event) {
     units_found_ += static_cast<std::size_t>(number_of(event, "units"));
   } else if (type == "task.started") {
     live_tasks_[task] = true;
+    note_.clear();
   } else if (type == "task.finished") {
     live_tasks_.erase(task);
   } else if (type == "task.retried") {
@@ -42,10 +43,11 @@ std::optional<std::string> Progress::take(const json& event) {
     ++retried_;
   } else if (type == "campaign.finished") {
     finished_ = true;
+  } else if (type == "campaign.reopened") {
+    finished_ = false;
   } else if (type == "unit.finished") {
-    ++units_finished_;
     const std::string verdict = verdict_of(event);
-    ++verdicts_[verdict];
+    count(text_of(event, "unit"), verdict);
     const std::string reason = text_of(event, "reason");
     last_ = unit_name(event) + " " + verdict +
             (reason.empty() || reason == "none" ? "" : " (" + reason + ")");
@@ -58,6 +60,18 @@ std::optional<std::string> Progress::take(const json& event) {
     return line;
   }
   return std::nullopt;
+}
+
+// A unit of a reopened campaign is judged again.
+void Progress::count(const std::string& unit, const std::string& verdict) {
+  ++verdicts_[verdict];
+  const auto [known, first] = verdict_of_unit_.try_emplace(unit, verdict);
+  if (first || unit.empty()) {
+    ++units_finished_;
+    return;
+  }
+  if (--verdicts_[known->second] == 0) verdicts_.erase(known->second);
+  known->second = verdict;
 }
 
 std::size_t Progress::units_expected() const {
@@ -88,6 +102,7 @@ std::vector<std::string> Progress::block(std::size_t columns, double elapsed_sec
         (retried_ > 0 ? "   (" + std::to_string(retried_) + " attempts repeated)" : ""));
   }
   if (!last_.empty()) lines.push_back("last: " + first_line(last_, columns));
+  if (!note_.empty()) lines.push_back(note_);
   for (std::string& line : lines) line = text::shortened(line, columns);
   return lines;
 }

@@ -233,6 +233,11 @@ asio::awaitable<std::optional<Explanation>> ControlLoop::explain(UnitId unit) {
       [unit](const Machine& machine) { return machine.explain(unit); });
 }
 
+asio::awaitable<std::optional<CampaignExplanation>> ControlLoop::explain(CampaignId id) {
+  return look<std::optional<CampaignExplanation>>(
+      [id](const Machine& machine) { return machine.explain(id); });
+}
+
 asio::awaitable<bool> ControlLoop::refresh_metrics() {
   return look<bool>([this](const Machine& machine) {
     if (link_) parts_.metrics.update(machine.counters(), machine.gauges(), link_->counters());

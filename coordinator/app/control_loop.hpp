@@ -61,6 +61,7 @@ class ControlLoop final : public http::ControlPort {
   boost::asio::awaitable<std::vector<WorkerView>> workers() override;
   boost::asio::awaitable<std::optional<Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<std::optional<Explanation>> explain(UnitId unit) override;
+  boost::asio::awaitable<std::optional<CampaignExplanation>> explain(CampaignId id) override;
   boost::asio::awaitable<bool> refresh_metrics() override;
 
   /// For the bulk loop: blocks it until this loop has answered, at most five seconds.

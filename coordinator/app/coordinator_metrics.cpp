@@ -135,12 +135,32 @@ void CoordinatorMetrics::make_bus_metrics() {
     bulk_[result] = followed("cupel_bulk_transfers_total",
                              "Artifact transfers and what was refused", {{"result", result}});
   }
-  auth_rejected_ =
-      followed("cupel_bus_auth_rejections_total", "Handshakes of unknown or revoked keys");
-  untrusted_ =
-      followed("cupel_bus_untrusted_messages_total", "Messages of keys that are no longer trusted");
-  backpressure_ = followed("cupel_bus_backpressure_total", "Sends refused at the high-water mark");
+  make_link_metrics(control_link_, "control");
+  make_link_metrics(bulk_link_, "bulk");
   log_bytes_ = followed("cupel_log_bytes_stored_total", "Bytes of artifacts received from workers");
+}
+
+void CoordinatorMetrics::make_link_metrics(LinkNumbers& link, const char* plane) {
+  const prometheus::Labels labels = {{"plane", plane}};
+  link.denied =
+      followed("cupel_bus_auth_rejections_total", "Handshakes of unknown or revoked keys", labels);
+  link.failed = followed("cupel_bus_handshake_failures_total",
+                         "Connections that ended before they had said who they are", labels);
+  link.untrusted = followed("cupel_bus_untrusted_messages_total",
+                            "Messages of keys that are no longer trusted", labels);
+  link.malformed = followed("cupel_bus_malformed_frames_total",
+                            "Messages of more than one frame, or of none", labels);
+  link.backpressure =
+      followed("cupel_bus_backpressure_total", "Sends refused at the high-water mark", labels);
+}
+
+void CoordinatorMetrics::LinkNumbers::follow(const net::RouterCounters& link,
+                                             std::uint64_t untrusted_besides) {
+  denied.follow(link.handshake_denied);
+  failed.follow(link.handshake_failed);
+  untrusted.follow(link.dropped_untrusted + untrusted_besides);
+  malformed.follow(link.dropped_malformed);
+  backpressure.follow(link.send_full);
 }
 
 void CoordinatorMetrics::make_store_and_http_metrics() {
@@ -237,9 +257,7 @@ void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
   sessions_["identity"].follow(counters.identity_lies);
   sessions_["taken_over"].follow(counters.sessions_taken_over);
   sessions_["none"].follow(counters.without_session);
-  auth_rejected_.follow(link.handshake_denied);
-  untrusted_.follow(counters.untrusted + link.dropped_untrusted);
-  backpressure_.follow(link.send_full);
+  control_link_.follow(link, counters.untrusted);
 }
 
 void CoordinatorMetrics::observe(const Observe& sample) {
@@ -279,7 +297,9 @@ void CoordinatorMetrics::artifacts(std::uint64_t count, std::uint64_t bytes) {
   artifact_bytes_->Set(as_double(bytes));
 }
 
-void CoordinatorMetrics::update(const wire::BulkCounters& counters) {
+void CoordinatorMetrics::update(const wire::BulkCounters& counters,
+                                const net::RouterCounters& link) {
+  bulk_link_.follow(link, 0);
   log_bytes_.follow(counters.bytes_in);
   bulk_malformed_.follow(counters.malformed);
   bulk_rate_limited_.follow(counters.rate_limited);

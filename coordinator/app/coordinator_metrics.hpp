@@ -34,7 +34,7 @@ class CoordinatorMetrics {
   void retention_passed(Kept what, WallTime at);
   void artifacts(std::uint64_t count, std::uint64_t bytes);
   // Bulk loop:
-  void update(const wire::BulkCounters& counters);
+  void update(const wire::BulkCounters& counters, const net::RouterCounters& link);
   // HTTP loop:
   void know_routes(const std::vector<std::string>& patterns);
   void http_request(const std::string& route, unsigned status, double seconds);
@@ -53,11 +53,22 @@ class CoordinatorMetrics {
       seen = value;
     }
   };
+  /// What the socket of one plane counts.
+  struct LinkNumbers {
+    Followed denied;
+    Followed failed;
+    Followed untrusted;
+    Followed malformed;
+    Followed backpressure;
+    /// `untrusted_besides`: messages of untrusted keys that were noticed behind the socket.
+    void follow(const net::RouterCounters& link, std::uint64_t untrusted_besides);
+  };
   Followed followed(const std::string& name, const std::string& help,
                     const prometheus::Labels& labels = {});
   void make_task_metrics();
   void make_fleet_metrics();
   void make_bus_metrics();
+  void make_link_metrics(LinkNumbers& link, const char* plane);
   void make_store_and_http_metrics();
   void make_retention_metrics();
 
@@ -97,9 +108,8 @@ class CoordinatorMetrics {
   std::map<std::string, Followed> bulk_;
   Followed leases_renewed_;
   Followed leases_overrun_;
-  Followed auth_rejected_;
-  Followed untrusted_;
-  Followed backpressure_;
+  LinkNumbers control_link_;
+  LinkNumbers bulk_link_;
   Followed log_bytes_;
   Counter* commits_ = nullptr;
   Counter* commit_failures_ = nullptr;

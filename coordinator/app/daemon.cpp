@@ -1,11 +1,13 @@
 #include "coordinator/app/daemon.hpp"
 
+#include "common/app/descriptors.hpp"
 #include "common/app/metrics.hpp"
 #include "common/app/revision.hpp"
 #include "common/async/await_callback.hpp"
 #include "common/campaign/parse.hpp"
 #include "common/core/version.hpp"
 #include "common/fs/files.hpp"
+#include "common/net/library.hpp"
 #include "coordinator/app/control_loop.hpp"
 #include "coordinator/app/file_watch.hpp"
 #include "coordinator/app/loop_thread.hpp"
@@ -102,6 +104,8 @@ class Daemon {
 Result<void> Daemon::start() {
   app::start_log(options_.log, metrics_.log_counter());
   spdlog::info("cupel-coordinator {} starts, data in {}", kVersion, options_.data_dir);
+  if (auto safe = net::check_libzmq(net::loaded_libzmq()); !safe) return safe;
+  app::make_room_for_descriptors();
   if (auto made = cupel::fs::ensure_private_dir(options_.data_dir); !made) return made;
   auto lock = cupel::fs::FileLock::take(options_.data_dir + "/lock");
   if (!lock) return lock.error();
@@ -210,9 +214,8 @@ Result<void> Daemon::open_network() {
   bulk.plane = net::Plane::bulk;
   bulk.endpoint = options_.bulk;
   bulk.key = *key_;
-  auto link = zmq::BulkLink::bind(
-      bulk_loop_.io(), zmq_, std::move(bulk), zap_.get(), *artifacts_, control_->lease_checks(),
-      [this](const wire::BulkCounters& counters) { numbers_.update(counters); });
+  auto link = zmq::BulkLink::bind(bulk_loop_.io(), zmq_, std::move(bulk), zap_.get(), *artifacts_,
+                                  control_->lease_checks());
   if (!link) return link.error();
   bulk_ = std::move(*link);
   return {};
@@ -251,7 +254,7 @@ asio::awaitable<std::string> Daemon::metrics_text() {
   co_await control_->refresh_metrics();
   auto refresh_bulk = [this](std::function<void(bool)> done) {
     asio::post(bulk_loop_.io(), [this, done = std::move(done)] {
-      if (bulk_) numbers_.update(bulk_->counters());
+      if (bulk_) numbers_.update(bulk_->counters(), bulk_->link_counters());
       done(true);
     });
   };

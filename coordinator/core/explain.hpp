@@ -59,4 +59,21 @@ struct Explanation {
 /// The first reasons as one sentence.
 [[nodiscard]] std::string sentence(const Explanation& explanation);
 
+/// Open tasks of one campaign that wait for the same thing.
+struct WaitGroup {
+  WaitReason reason;  ///< The decisive one of `example`; those of the others have the same cause.
+  TaskId example;
+  std::uint64_t tasks = 0;
+};
+
+/// Why a campaign doesn't go on faster.
+struct CampaignExplanation {
+  CampaignId campaign;
+  std::uint64_t running = 0;      ///< Tasks that run.
+  std::uint64_t waiting = 0;      ///< Open tasks that don't.
+  std::uint64_t examined = 0;     ///< How many of these are in the groups: kExaminedMax at most.
+  std::vector<WaitGroup> groups;  ///< By cause and worker, the largest first.
+};
+inline constexpr std::uint64_t kExaminedMax = 1000;
+
 }  // namespace cupel::coordinator

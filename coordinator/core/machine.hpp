@@ -111,6 +111,8 @@ class Machine {
   /// for one that isn't open.
   [[nodiscard]] std::optional<Explanation> explain(TaskId task) const;
   [[nodiscard]] std::optional<Explanation> explain(UnitId unit) const;
+  /// Nothing for a campaign that isn't open.
+  [[nodiscard]] std::optional<CampaignExplanation> explain(CampaignId campaign) const;
   /// The same as one sentence.
   [[nodiscard]] std::optional<std::string> why(TaskId task) const;
   [[nodiscard]] const Counters& counters() const;

@@ -2,6 +2,8 @@
 #include "coordinator/core/state.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace cupel::coordinator {
 namespace {
@@ -229,6 +231,37 @@ std::optional<Explanation> Machine::explain(UnitId id) const {
     return task == kNoHandle ? std::nullopt : state.explain(task);
   }
   return std::nullopt;
+}
+
+std::optional<CampaignExplanation> Machine::explain(CampaignId id) const {
+  const State& state = *state_;
+  const auto found = std::ranges::find_if(
+      state.campaigns, [id](const auto& entry) { return entry.second.id == id; });
+  if (!id || found == state.campaigns.end()) return std::nullopt;
+  CampaignExplanation answer;
+  answer.campaign = id;
+  std::map<std::pair<WaitCause, std::string>, WaitGroup> groups;
+  for (Handle handle = 0; handle < state.tasks.end(); ++handle) {
+    const Task& task = state.tasks[handle];
+    if (!task.id || task.campaign != found->first) continue;
+    const auto lease = state.leases.all().find(task.id);
+    if (lease != state.leases.all().end() && !lease->second.recovered) {
+      ++answer.running;
+      continue;
+    }
+    ++answer.waiting;
+    if (answer.examined == kExaminedMax) continue;
+    std::vector<WaitReason> reasons = state.reasons_of(handle);
+    if (reasons.empty()) continue;
+    ++answer.examined;
+    WaitGroup& group = groups[{reasons.front().cause, reasons.front().worker}];
+    if (group.tasks++ > 0) continue;
+    group.reason = std::move(reasons.front());
+    group.example = task.id;
+  }
+  for (auto& [key, group] : groups) answer.groups.push_back(std::move(group));
+  std::ranges::stable_sort(answer.groups, std::ranges::greater{}, &WaitGroup::tasks);
+  return answer;
 }
 
 std::optional<std::string> Machine::why(TaskId task) const {

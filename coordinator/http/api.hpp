@@ -65,6 +65,7 @@ class Api {
   Answer show_task(Request request);
   Answer why_task(Request request);
   Answer why_unit(Request request);
+  Answer why_campaign(Request request);
   Answer log(Request request);
   Answer follow_log(TaskId task, CheckKind check, Stream stream, std::uint64_t from);
   Result<std::unique_ptr<cupel::http::UploadSink>> upload(const Request& request);

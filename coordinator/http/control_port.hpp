@@ -32,6 +32,7 @@ class ControlPort {
   /// Nothing for what isn't open.
   virtual boost::asio::awaitable<std::optional<Explanation>> explain(TaskId task) = 0;
   virtual boost::asio::awaitable<std::optional<Explanation>> explain(UnitId unit) = 0;
+  virtual boost::asio::awaitable<std::optional<CampaignExplanation>> explain(CampaignId id) = 0;
   /// Brings the metrics of the control loop up to date; they are read afterwards.
   virtual boost::asio::awaitable<bool> refresh_metrics() = 0;
 };

@@ -79,6 +79,9 @@ void Api::install_tasks(cupel::http::Server& server) {
   server.route(
       "GET", "/api/v1/units/{u}/why", [this](Request r) { return why_unit(std::move(r)); }, read);
   server.route(
+      "GET", "/api/v1/campaigns/{c}/why", [this](Request r) { return why_campaign(std::move(r)); },
+      read);
+  server.route(
       "GET", "/api/v1/tasks/{t}/log", [this](Request r) { return log(std::move(r)); }, read);
   server.route_upload(
       "POST", "/api/v1/artifacts", [this](const Request& r) { return upload(r); },
@@ -132,6 +135,19 @@ Api::Answer Api::why_unit(Request request) {
   co_return json_response(200,
                           over_view({}, unit->id, unit->campaign,
                                     unit->verdict ? std::string(name(*unit->verdict)) : "open"));
+}
+
+Api::Answer Api::why_campaign(Request request) {
+  const auto id = id_param<CampaignId>(request, "c");
+  if (!id) co_return problem(id.error());
+  std::function<Result<CampaignSummary>(StoreReader&)> read = [id = *id](StoreReader& reader) {
+    return reader.campaign(id);
+  };
+  const auto summary = co_await parts_.readers.run(std::move(read));
+  if (!summary) co_return problem(summary.error());
+  auto open = co_await parts_.control.explain(*id);
+  if (!open) open = CampaignExplanation{.campaign = *id};
+  co_return json_response(200, campaign_explanation_view(*open, name(summary->campaign.state)));
 }
 
 Api::Answer Api::log(Request request) {

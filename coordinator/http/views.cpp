@@ -159,14 +159,33 @@ json task_view(const TaskView& view, const std::optional<std::string>& why, json
           {"result", std::move(record)}};
 }
 
+namespace {
+
+json reason_view(const WaitReason& reason) {
+  return {{"cause", name(reason.cause)},
+          {"text", reason.text},
+          {"worker", reason.worker.empty() ? json() : json(reason.worker)},
+          {"until", time_or_null(reason.until)}};
+}
+
+}  // namespace
+
+json campaign_explanation_view(const CampaignExplanation& explanation, std::string_view state) {
+  json groups = json::array();
+  for (const WaitGroup& group : explanation.groups) {
+    json view = reason_view(group.reason);
+    view["tasks"] = group.tasks;
+    view["example"] = group.example.text();
+    groups.push_back(std::move(view));
+  }
+  return {{"campaign", explanation.campaign.text()}, {"state", state},
+          {"running", explanation.running},          {"waiting", explanation.waiting},
+          {"examined", explanation.examined},        {"groups", std::move(groups)}};
+}
+
 json explanation_view(const Explanation& explanation) {
   json reasons = json::array();
-  for (const WaitReason& reason : explanation.reasons) {
-    reasons.push_back({{"cause", name(reason.cause)},
-                       {"text", reason.text},
-                       {"worker", reason.worker.empty() ? json() : json(reason.worker)},
-                       {"until", time_or_null(reason.until)}});
-  }
+  for (const WaitReason& reason : explanation.reasons) reasons.push_back(reason_view(reason));
   return {{"task", explanation.task.text()},
           {"unit", id_or_null(explanation.unit)},
           {"campaign", explanation.campaign.text()},

@@ -19,6 +19,9 @@ namespace cupel::coordinator::http {
                                        nlohmann::json record);
 [[nodiscard]] nlohmann::json dead_letter_view(const DeadLetterView& view);
 [[nodiscard]] nlohmann::json explanation_view(const Explanation& explanation);
+/// `state` as in the campaign's summary.
+[[nodiscard]] nlohmann::json campaign_explanation_view(const CampaignExplanation& explanation,
+                                                       std::string_view state);
 /// Of what isn't open any more: `state` is a task's state or a unit's verdict.
 [[nodiscard]] nlohmann::json over_view(const std::string& task, UnitId unit, CampaignId campaign,
                                        const std::string& state);

@@ -54,12 +54,12 @@ class BulkLink::Port final : public wire::BulkPort {
 BulkLink::BulkLink(boost::asio::io_context& loop) : timer_(loop) {}
 BulkLink::~BulkLink() = default;
 
-Result<std::unique_ptr<BulkLink>> BulkLink::bind(
-    boost::asio::io_context& loop, ::zmq::context_t& context, net::RouterOptions options,
-    const net::ZapHandler* zap, fs::ArtifactStore& artifacts, LeaseChecks checks,
-    std::function<void(const wire::BulkCounters&)> counted) {
+Result<std::unique_ptr<BulkLink>> BulkLink::bind(boost::asio::io_context& loop,
+                                                 ::zmq::context_t& context,
+                                                 net::RouterOptions options,
+                                                 const net::ZapHandler* zap,
+                                                 fs::ArtifactStore& artifacts, LeaseChecks checks) {
   std::unique_ptr<BulkLink> link(new BulkLink(loop));
-  link->counted_ = std::move(counted);
   link->port_ = std::make_unique<Port>(artifacts, std::move(checks));
   link->server_ = std::make_unique<wire::BulkServer>(*link->port_);
   auto received = [raw = link.get()](net::Peer peer, const std::string& bytes) {
@@ -99,7 +99,6 @@ void BulkLink::tick() {
   timer_.async_wait([this](const boost::system::error_code& ec) {
     if (ec) return;
     server_->tick(std::chrono::steady_clock::now());
-    if (counted_) counted_(server_->counters());
     tick();
   });
 }

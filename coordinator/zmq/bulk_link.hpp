@@ -31,13 +31,13 @@ class BulkLink {
   /// `artifacts` outlives the link. Errors: those of net::Router::bind.
   [[nodiscard]] static Result<std::unique_ptr<BulkLink>> bind(
       boost::asio::io_context& loop, ::zmq::context_t& context, net::RouterOptions options,
-      const net::ZapHandler* zap, fs::ArtifactStore& artifacts, LeaseChecks checks,
-      std::function<void(const wire::BulkCounters&)> counted);
+      const net::ZapHandler* zap, fs::ArtifactStore& artifacts, LeaseChecks checks);
   ~BulkLink();
 
   void drop_session(std::uint64_t session);
   [[nodiscard]] std::string endpoint() const;
   [[nodiscard]] const wire::BulkCounters& counters() const { return server_->counters(); }
+  [[nodiscard]] const net::RouterCounters& link_counters() const { return router_->counters(); }
 
  private:
   class Port;
@@ -49,7 +49,6 @@ class BulkLink {
   std::unique_ptr<Port> port_;
   std::unique_ptr<wire::BulkServer> server_;
   std::unique_ptr<net::Router> router_;
-  std::function<void(const wire::BulkCounters&)> counted_;
 };
 
 }  // namespace cupel::coordinator::zmq

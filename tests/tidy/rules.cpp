@@ -146,4 +146,41 @@ bool declares_core(std::string_view cmake_text) {
   return cmake_text.find("LAYER core") != std::string_view::npos;
 }
 
+std::set<std::string> declared_tests(const SourceFile& file) {
+  static const std::regex kCpp(R"re(^TEST(?:_F|_P)?\((\w+),\s*(\w+)\))re");
+  static const std::regex kPython(R"re(^\s*def (test_\w+)\()re");
+  std::set<std::string> found;
+  for (const std::string& line : lines_of(file.text)) {
+    std::smatch match;
+    if (std::regex_search(line, match, kCpp)) found.insert(match[1].str() + "." + match[2].str());
+    if (std::regex_search(line, match, kPython)) found.insert(match[1].str());
+  }
+  return found;
+}
+
+Complaints check_named_tests(const SourceFile& document, const std::set<std::string>& declared) {
+  static const std::regex kQuoted("`([^`]+)`");
+  Complaints complaints;
+  const auto lines = lines_of(document.text);
+  bool in_table = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string& line = lines[i];
+    if (!line.starts_with('|')) {
+      in_table = false;
+    } else if (line.ends_with("| test |")) {
+      in_table = true;
+    } else if (in_table && !line.starts_with("|---")) {
+      const std::size_t end = line.rfind('|');
+      const std::string cell = line.substr(line.rfind('|', end - 1), end);
+      const std::sregex_iterator names(cell.begin(), cell.end(), kQuoted);
+      if (names == std::sregex_iterator()) complaints.push_back(at(document, i, "names no test"));
+      for (auto name = names; name != std::sregex_iterator(); ++name) {
+        if (!declared.contains((*name)[1].str()))
+          complaints.push_back(at(document, i, "no such test: " + (*name)[1].str()));
+      }
+    }
+  }
+  return complaints;
+}
+
 }  // namespace cupel::tidy

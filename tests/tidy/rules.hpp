@@ -34,6 +34,14 @@ using Complaints = std::vector<std::string>;
 /// Lines over `lines_max`.
 [[nodiscard]] Complaints check_length(const SourceFile& file, std::size_t lines_max);
 
+/// Tests that a file declares: "Suite.Name" in C++, "test_name" in Python.
+[[nodiscard]] std::set<std::string> declared_tests(const SourceFile& file);
+
+/// In a document whose tables have a last column "test": each row names at least one test, between
+/// backticks, and all that it names are declared.
+[[nodiscard]] Complaints check_named_tests(const SourceFile& document,
+                                           const std::set<std::string>& declared);
+
 /// Folders that a CMakeLists.txt makes into a library with LAYER core.
 [[nodiscard]] bool declares_core(std::string_view cmake_text);
 

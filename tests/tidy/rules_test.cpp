@@ -58,6 +58,20 @@ TEST(CheckOwnHeaderFirst, NamesWhatStandsBeforeIt) {
   EXPECT_FALSE(check_own_header_first({"common/a/x.cpp", "int x;\n"}, headers).empty());
 }
 
+TEST(CheckNamedTests, FindsWhatIsMissingAndRowsWithoutATest) {
+  const std::set<std::string> declared = declared_tests(
+      {"tests/a_test.cpp", "TEST_F(Suite, Name) {\n  TEST(Not, Here)\nTEST(Other,  One) {\n"});
+  EXPECT_EQ(declared, (std::set<std::string>{"Suite.Name", "Other.One"}));
+  EXPECT_EQ(declared_tests({"a.py", "    def test_it(self):\n"}), std::set<std::string>{"test_it"});
+  const SourceFile document{"docs/a.md",
+                            "| failure | here | test |\n|---|---|---|\n"
+                            "| a | `Suite.None` | `Suite.Name`, `Other.One` |\n"
+                            "| b | c | `Suite.None` |\n"
+                            "| d | e | later |\n\n| f | `Suite.None` |\n"};
+  EXPECT_EQ(check_named_tests(document, declared),
+            (Complaints{"docs/a.md:4: no such test: Suite.None", "docs/a.md:5: names no test"}));
+}
+
 TEST(CheckLength, CountsLines) {
   EXPECT_TRUE(check_length({"a.cpp", "1\n2\n"}, 2).empty());
   EXPECT_FALSE(check_length({"a.cpp", "1\n2\n3\n"}, 2).empty());

@@ -103,6 +103,18 @@ TEST(Tree, IncludesItsOwnHeadersFirst) {
   EXPECT_TRUE(all.empty()) << told(all);
 }
 
+TEST(Tree, NamesOnlyTestsThatExist) {
+  std::set<std::string> declared;
+  const SourceFile* document = nullptr;
+  for (const SourceFile& file : tree()) {
+    declared.merge(declared_tests(file));
+    if (file.path == "docs/known-failures.md") document = &file;
+  }
+  ASSERT_NE(document, nullptr);
+  const Complaints all = check_named_tests(*document, declared);
+  EXPECT_TRUE(all.empty()) << told(all);
+}
+
 TEST(Tree, HasNoHugeFile) {
   Complaints wished;
   Complaints refused;

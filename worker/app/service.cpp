@@ -1,5 +1,6 @@
 #include "worker/app/service.hpp"
 
+#include "common/app/descriptors.hpp"
 #include "common/app/log.hpp"
 #include "common/app/metrics.hpp"
 #include "common/app/revision.hpp"
@@ -9,6 +10,7 @@
 #include "common/http/server.hpp"
 #include "common/net/curve_keys.hpp"
 #include "common/net/dealer.hpp"
+#include "common/net/library.hpp"
 #include "common/wire/codec.hpp"
 #include "worker/app/host.hpp"
 #include "worker/app/link_log.hpp"
@@ -161,6 +163,8 @@ class Service {
 
 Result<void> Service::open_state() {
   ::umask(077);
+  if (auto safe = net::check_libzmq(net::loaded_libzmq()); !safe) return safe;
+  app::make_room_for_descriptors();
   if (auto made = fs::ensure_private_dir(options_.data_dir); !made) return made.error();
   auto lock = fs::FileLock::take(options_.data_dir + "/lock");
   if (!lock) return lock.error();

@@ -62,6 +62,39 @@ TEST(ExplanationText, BeginsWithTheStateAndListsTheReasons) {
   EXPECT_THAT(text, HasSubstr("worker a is drained by the operator"));
 }
 
+TEST(CampaignExplanationText, HasALineForEachCause) {
+  const json explanation = {{"campaign", "c-1"},
+                            {"state", "running"},
+                            {"running", 0},
+                            {"waiting", 1200},
+                            {"examined", 1000},
+                            {"groups",
+                             {{{"cause", "disk"},
+                               {"text", "worker a is below its disk watermark"},
+                               {"worker", "a"},
+                               {"until", nullptr},
+                               {"tasks", 990},
+                               {"example", "t-7"}},
+                              {{"cause", "back_off"},
+                               {"text", "failed before"},
+                               {"worker", nullptr},
+                               {"until", "2026-01-01T00:00:00Z"},
+                               {"tasks", 10},
+                               {"example", "t-8"}}}}};
+
+  const std::string text = campaign_explanation_text(explanation);
+
+  EXPECT_THAT(text, ::testing::StartsWith("c-1 is running: 0 tasks run, 1200 wait\n"));
+  EXPECT_THAT(text, HasSubstr("1000 were looked at"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("990 +disk +.*below its disk watermark +t-7"));
+  EXPECT_EQ(standstill(explanation),
+            "nothing runs: worker a is below its disk watermark (and 1 more reasons)");
+  json running = explanation;
+  running["running"] = 1;
+  EXPECT_EQ(standstill(running), std::nullopt);
+  EXPECT_EQ(standstill({{"running", 0}, {"groups", json::array()}}), std::nullopt);
+}
+
 TEST(LetterTable, CountsTheAttempts) {
   const json letters = {{{"task", "t-1"},
                          {"campaign", "c-1"},

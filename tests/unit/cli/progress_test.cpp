@@ -53,6 +53,36 @@ TEST(Progress, TheBlockCountsWhatIsKnown) {
   for (const std::string& line : progress.block(20, 61)) EXPECT_LE(text::width(line), 20U);
 }
 
+TEST(Progress, AReopenedCampaignCountsAUnitOnce) {
+  Progress progress;
+  progress.start("c-1 first", 1);
+  const auto finished = [](const char* unit, const char* verdict) {
+    return event("unit.finished", {{"unit", unit}, {"repository", "a"}, {"verdict", verdict}});
+  };
+  progress.take(finished("u-1", "inconclusive"));
+  progress.take(finished("u-2", "passing"));
+  progress.take(event("campaign.finished"));
+  progress.take(event("campaign.reopened"));
+
+  EXPECT_FALSE(progress.finished());
+  progress.take(finished("u-1", "passing"));
+  EXPECT_EQ(progress.units_finished(), 2U);
+  EXPECT_THAT(progress.block(200, 1), ::testing::Contains("2 finished = passing 2"));
+}
+
+TEST(Progress, SaysWhyNothingRunsUntilSomethingDoes) {
+  Progress progress;
+  progress.start("c-1 first", 1);
+  EXPECT_TRUE(progress.idle());
+
+  progress.note("nothing runs: no worker is connected");
+
+  EXPECT_THAT(progress.block(200, 1), ::testing::Contains("nothing runs: no worker is connected"));
+  progress.take(event("task.started", {{"task", "t-1"}}));
+  EXPECT_FALSE(progress.idle());
+  EXPECT_THAT(progress.block(200, 1), ::testing::Each(testing::Not(testing::HasSubstr("nothing"))));
+}
+
 TEST(Progress, OddEventsChangeNothing) {
   Progress progress;
   EXPECT_FALSE(progress.take(json::array()));

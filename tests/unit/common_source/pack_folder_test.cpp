@@ -132,6 +132,18 @@ TEST_F(PackFolder, DeepFoldersAreRefusedNotFollowed) {
   EXPECT_EQ(std::get<SourceRefusal>(pack(folder())).reason, Reason::path_too_long);
 }
 
+TEST_F(PackFolder, TakesAFolderOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  const auto own = packed(folder());
+  tests::shell(dir_.path(), "chown -R 65534:65534 folder");
+
+  EXPECT_EQ(packed(folder()).commit, own.commit);
+
+  tests::make_repository(dir_ / "repository");
+  tests::shell(dir_.path(), "chown -R 65534:65534 repository");
+  EXPECT_EQ(packed(dir_ / "repository").commit.size(), 40U);
+}
+
 TEST_F(PackFolder, ARefNeedsARepository) {
   const auto answer = pack_local_path(folder(), "main", dir_ / "x.pack");
   ASSERT_TRUE(answer.has_value());

@@ -221,6 +221,28 @@ TEST_F(MachineWhyTest, ItsRepositoryIsFetchedAgain) {
   EXPECT_EQ(causes(modules), Causes{WaitCause::acquiring});
 }
 
+TEST_F(MachineWhyTest, ACampaignsTasksAreGroupedByWhatTheyWaitFor) {
+  join("k1", 11);
+  order(WorkerOrder::drain, 11);
+  const CampaignId waits = ask({.repositories = {git("a"), git("b"), git("c")}});
+  const CampaignId other = ask({});
+
+  const auto all = machine_.explain(waits);
+
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->running, 0U);
+  EXPECT_EQ(all->waiting, 3U);
+  EXPECT_EQ(all->examined, 3U);
+  ASSERT_EQ(all->groups.size(), 1U);
+  EXPECT_EQ(all->groups[0].reason.cause, WaitCause::draining);
+  EXPECT_EQ(all->groups[0].tasks, 3U);
+  EXPECT_TRUE(machine_.explain(all->groups[0].example));
+  EXPECT_EQ(machine_.explain(other)->waiting, 1U);
+  order(WorkerOrder::undrain, 11);
+  EXPECT_GT(machine_.explain(waits)->running, 0U);
+  EXPECT_FALSE(machine_.explain(CampaignId{987654}));
+}
+
 TEST_F(MachineWhyTest, NothingIsSaidOfWhatIsOver) {
   EXPECT_FALSE(machine_.explain(TaskId{42}));
   EXPECT_FALSE(machine_.explain(UnitId{42}));
