@@ -260,7 +260,9 @@ std::optional<CampaignExplanation> Machine::explain(CampaignId id) const {
     group.example = task.id;
   }
   for (auto& [key, group] : groups) answer.groups.push_back(std::move(group));
-  std::ranges::stable_sort(answer.groups, std::ranges::greater{}, &WaitGroup::tasks);
+  std::ranges::sort(answer.groups, [](const WaitGroup& a, const WaitGroup& b) {
+    return std::pair(b.tasks, a.example) < std::pair(a.tasks, b.example);
+  });
   return answer;
 }
 

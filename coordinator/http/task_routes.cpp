@@ -146,7 +146,10 @@ Api::Answer Api::why_campaign(Request request) {
   const auto summary = co_await parts_.readers.run(std::move(read));
   if (!summary) co_return problem(summary.error());
   auto open = co_await parts_.control.explain(*id);
-  if (!open) open = CampaignExplanation{.campaign = *id};
+  if (!open) {
+    open.emplace();
+    open->campaign = *id;
+  }
   co_return json_response(200, campaign_explanation_view(*open, name(summary->campaign.state)));
 }
 

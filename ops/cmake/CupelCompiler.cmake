@@ -44,6 +44,13 @@ if(CUPEL_SANITIZE)
   endif()
 endif()
 
+# Twenty thousand seeds are simulated with what core libraries do, so a build that is made to run tests pays for the
+# optimiser there.
+set(CUPEL_CORE_OPTIONS "")
+if(CUPEL_PRECOMPILE AND CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT CUPEL_SANITIZE)
+  set(CUPEL_CORE_OPTIONS -O1)
+endif()
+
 option(CUPEL_FUZZ "Build the libFuzzer targets under tests/fuzz" OFF)
 
 option(CUPEL_COVERAGE "Source-based coverage" OFF)

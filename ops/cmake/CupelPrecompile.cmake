@@ -27,6 +27,7 @@ endfunction()
 if(CUPEL_PRECOMPILE)
   find_package(GTest REQUIRED)
   cupel_pch_host(cupel_pch_core HEADERS ${CUPEL_PCH_STD} LINKS Boost::headers nlohmann_json::nlohmann_json)
+  target_compile_options(cupel_pch_core PRIVATE ${CUPEL_CORE_OPTIONS})
   if(CUPEL_FUZZ)  # As the core libraries: clang compares the sanitizers.
     target_compile_options(cupel_pch_core PRIVATE -fsanitize=fuzzer-no-link)
   endif()

@@ -46,6 +46,7 @@ function(cupel_add_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${arg_DEPS} PRIVATE cupel_warnings)
   if(rank EQUAL 0)
+    target_compile_options(${name} PRIVATE ${CUPEL_CORE_OPTIONS})
     cupel_precompile(${name} core)
     if(CUPEL_FUZZ)
       # Only what is fuzzed is worth a third more of compile time: fuzzers link core libraries.

@@ -4,6 +4,7 @@
 #include "tests/unit/coordinator_app/hostile_fixture.hpp"
 #include "tests/unit/coordinator_app/tcp_relay.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -230,6 +231,25 @@ TEST_F(WireHostilityTest, WhoDoesNotReadIsNotWaitedFor) {
   EXPECT_LT(resident_kib(daemon_->pid()), before + 64U * 1024);
   finish(campaign);
   EXPECT_EQ(metric("cupel_leases_expired_total"), 0);
+}
+
+TEST_F(WireHostilityTest, InterruptedCallsLoseNoMessage) {
+  start();
+  const std::string campaign = begin_with_an_honest_worker();
+  std::atomic<bool> over{false};
+  // A hang-up reloads the trust list; the other one is ignored. Both interrupt what waits.
+  std::thread storm([&] {
+    for (int i = 0; i < 1500 && !over; ++i) {
+      daemon_->signal(i % 2 == 0 ? SIGHUP : SIGCHLD);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+
+  finish(campaign);
+  over = true;
+  storm.join();
+  EXPECT_EQ(metric("cupel_bus_decode_failures_total{plane=\"control\"}"), 0);
+  EXPECT_EQ(metric("cupel_bus_malformed_frames_total{plane=\"control\"}"), 0);
 }
 
 TEST_F(WireHostilityTest, AProcessThatAbortsLosesNoLease) {
