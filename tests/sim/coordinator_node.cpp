@@ -277,6 +277,7 @@ void Simulation::submit_campaigns() {
       }
       campaign.repositories.push_back(std::move(entry));
     }
+    store_.knows_parallel(submit.document, campaign.max_parallel);
     submissions_.push_back(submit);
     submitted_.push_back(false);
     // The client asks again until it has an answer, as it would by HTTP; the key makes that safe.

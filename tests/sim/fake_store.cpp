@@ -135,6 +135,7 @@ void FakeStore::on(const TaskLeased& t) {
     check(!ordered->second.draining, "a worker that drains got a task");
     check(ordered->second.quarantine == Quarantine::none, "a worker in quarantine got a task");
   }
+  check_share(task.row);
   highest_token_ = std::max(highest_token_, t.token.value);
   task.row.state = TaskState::leased;
   task.row.token = t.token;

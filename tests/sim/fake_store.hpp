@@ -27,6 +27,9 @@ class FakeStore {
   /// The one reason to spend the charged budget: a result that the attempt itself gave.
   void may_charge(Token token) { may_charge_.insert(token.value); }
 
+  /// What a campaign's document says of the tasks that may run at once; 0: nothing.
+  void knows_parallel(const std::string& document, std::uint32_t max) { parallel_[document] = max; }
+
   /// The first contradiction; empty while there is none.
   [[nodiscard]] const std::string& broken() const { return broken_; }
 
@@ -91,6 +94,7 @@ class FakeStore {
   void on(const coordinator::SequencesReserved& t);
   void check(bool good, const std::string& what);
   void fresh_id(std::uint64_t id);
+  void check_share(const coordinator::TaskRow& granted);  // fair_share.cpp
 
   FleetId fleet_;
   std::map<CampaignId, coordinator::CampaignRow> campaigns_;
@@ -107,6 +111,7 @@ class FakeStore {
   std::set<std::pair<std::uint64_t, std::string>> unit_places_;
   std::uint64_t highest_token_ = 0;
   std::set<std::uint64_t> may_charge_;
+  std::map<std::string, std::uint32_t> parallel_;
   std::size_t events_ = 0;
   std::map<TaskId, std::string> leased_specs_;
   std::string broken_;

@@ -1,3 +1,4 @@
+#include "tests/sim/fake_store.hpp"
 #include "tests/sim/shrink.hpp"
 
 #include <gmock/gmock.h>
@@ -86,6 +87,66 @@ TEST(Simulation, EveryKindOfFaultHappens) {
 }
 
 // ---- the invariants see what they are there for ------------------------------------------------
+
+// The records of two owners with work for anybody, and who is given a slot.
+class FairShare : public testing::Test {
+ protected:
+  void SetUp() override {
+    coordinator::SequencesReserved all;
+    all.ids = all.tokens = 100;
+    store_.apply({all});
+    for (const auto& [id, owner] : {std::pair{1U, "ann"}, std::pair{2U, "bob"}}) {
+      coordinator::CampaignRow campaign;
+      campaign.id = {id};
+      campaign.owner = owner;
+      campaign.document = owner;
+      store_.apply({coordinator::CampaignCreated{campaign}});
+    }
+  }
+  void waits(std::uint64_t task, std::uint64_t campaign) {
+    coordinator::TaskRow row;
+    row.id = {task};
+    row.campaign = {campaign};
+    row.repository = {task};
+    store_.apply({coordinator::TaskCreated{row, ""}});
+  }
+  void gets_a_slot(std::uint64_t task) {
+    coordinator::TaskLeased lease;
+    lease.id = {task};
+    lease.token = {++token_};
+    lease.worker = {1};
+    store_.apply({lease});
+  }
+
+  FakeStore store_{FleetId{1}};
+  std::uint64_t token_ = 0;
+};
+
+TEST_F(FairShare, IsKeptWhereOwnersTakeTurns) {
+  for (std::uint64_t task = 11; task <= 14; ++task) waits(task, task % 2 + 1);
+  for (std::uint64_t task = 11; task <= 14; ++task) gets_a_slot(task);
+
+  EXPECT_EQ(store_.broken(), "");
+}
+
+TEST_F(FairShare, IsBrokenByASlotForWhoHoldsMore) {
+  for (std::uint64_t task = 11; task <= 14; ++task) waits(task, task % 2 + 1);
+  gets_a_slot(11);
+  gets_a_slot(13);
+
+  EXPECT_THAT(store_.broken(), HasSubstr("an owner who held more"));
+}
+
+TEST_F(FairShare, IsNotBrokenWhereTheOtherOwnerMayNotRunMore) {
+  store_.knows_parallel("ann", 1);
+  for (std::uint64_t task = 11; task <= 15; ++task) waits(task, task % 2 + 1);
+  gets_a_slot(12);
+  gets_a_slot(11);
+  gets_a_slot(13);
+  gets_a_slot(15);
+
+  EXPECT_EQ(store_.broken(), "");
+}
 
 struct Planted {
   Plant plant;

@@ -7,8 +7,10 @@
 /// task run at once, whatever is lost or delayed; no worker runs more attempts than it has slots;
 /// interruptions never spend the charged budget; once faults stop, every campaign ends, every
 /// outbox empties, every drain ends; a paused campaign and a worker that drains or is in quarantine
-/// get nothing new. Excused from the fourth: containers of a worker that is stopped, until it wakes
-/// and has killed them, and two processes with one key, for a lease and a kill.
+/// get nothing new; no slot goes to an owner while another one, who holds fewer, has work of the
+/// same or a higher priority that any worker could do (the bound of the fair share). Excused from
+/// the fourth: containers of a worker that is stopped, until it wakes and has killed them, and two
+/// processes with one key, for a lease and a kill.
 #pragma once
 
 #include "coordinator/core/machine.hpp"
