@@ -1,4 +1,5 @@
 // A container's standard streams over one upgraded connection.
+#include "common/crash/crash_point.hpp"
 #include "common/docker/client_impl.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -53,6 +54,7 @@ Awaitable<Result<void>> Attachment::send(std::string bytes, Duration budget) {
                     .detail = {},
                     .hint = {}};
   }
+  CUPEL_CRASH_POINT("engine.orders");
   asio::steady_timer timer(state->socket.get_executor(),
                            std::chrono::ceil<std::chrono::steady_clock::duration>(budget));
   const auto first = co_await (asio::async_write(state->socket, asio::buffer(bytes), kNoThrow) ||
@@ -90,8 +92,10 @@ Awaitable<Result<Attachment>> Client::attach(std::string container) {
   request.upgrade = true;
   const std::string what = request.what;
   CallOf call(impl_, "attach");
+  CUPEL_CRASH_POINT("engine.attach");
   Result<detail::Upgraded> upgraded =
       co_await detail::upgrade(impl_->options.socket_path, std::move(request));
+  CUPEL_CRASH_POINT("engine.attach.answered");
   if (!upgraded) co_return call.failed(upgraded.error());
   if (upgraded->answer.status != 101 && upgraded->answer.status != 200) {
     Result<void> status =

@@ -1,5 +1,6 @@
 #include "common/docker/client.hpp"
 
+#include "common/crash/crash_point.hpp"
 #include "common/docker/client_impl.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -133,6 +134,7 @@ Awaitable<Result<void>> Client::ping() {
   Request request{.what = "ping", .method = "GET", .target = "/_ping", .repeatable = true};
   request.budget = impl_->options.budgets.ping;
   CallOf call(impl_, "ping");
+  CUPEL_CRASH_POINT("engine.ping");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
   if (!answer) co_return call.failed(answer.error());
   co_return call.done(engine::plain_status(answer->status, answer->body, "ping"));
@@ -142,6 +144,7 @@ Awaitable<Result<EngineVersion>> Client::negotiate() {
   Request request = version_request();
   request.budget = impl_->options.budgets.version;
   CallOf call(impl_, "version");
+  CUPEL_CRASH_POINT("engine.version");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
   if (!answer) co_return call.failed(answer.error());
   const Result<void> status = engine::plain_status(answer->status, answer->body, "version");
@@ -157,6 +160,7 @@ Awaitable<Result<EngineInfo>> Client::info() {
   request.budget = impl_->options.budgets.version;
   request.body_bytes_max = kListBytesMax;
   CallOf call(impl_, "info");
+  CUPEL_CRASH_POINT("engine.info");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
   if (!answer) co_return call.failed(answer.error());
   const Result<void> status = engine::plain_status(answer->status, answer->body, "info");
@@ -173,7 +177,9 @@ Awaitable<Result<Created>> Client::create(std::string container_name, std::strin
   request.budget = impl_->options.budgets.create;
   const std::string what = request.what;
   CallOf call(impl_, "create");
+  CUPEL_CRASH_POINT("engine.create");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  CUPEL_CRASH_POINT("engine.create.answered");
   if (!answer) co_return call.failed(answer.error());
   const Result<void> status = engine::create_status(answer->status, answer->body, what);
   if (!status) co_return call.failed(status.error());
@@ -189,7 +195,9 @@ Awaitable<Result<void>> Client::start(std::string container) {
   request.repeatable = true;
   const std::string what = request.what;
   CallOf call(impl_, "start");
+  CUPEL_CRASH_POINT("engine.start");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  CUPEL_CRASH_POINT("engine.start.answered");
   if (!answer) co_return call.failed(answer.error());
   co_return call.done(engine::start_status(answer->status, answer->body, what));
 }
@@ -204,6 +212,7 @@ Awaitable<Result<WaitAnswer>> Client::wait(std::string container, Duration body_
   request.body_budget = body_limit;
   const std::string what = request.what;
   CallOf call(impl_, "wait");
+  CUPEL_CRASH_POINT("engine.wait");
   const Result<Answer> answer =
       co_await detail::exchange(impl_->options.socket_path, std::move(request));
   if (!answer) co_return call.failed(answer.error());
@@ -222,7 +231,9 @@ Awaitable<Result<void>> Client::kill(std::string container, std::string signal) 
   request.repeatable = true;
   const std::string what = request.what;
   CallOf call(impl_, "kill");
+  CUPEL_CRASH_POINT("engine.kill");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+  CUPEL_CRASH_POINT("engine.kill.answered");
   if (!answer) co_return call.failed(answer.error());
   co_return call.done(engine::kill_status(answer->status, answer->body, what));
 }
@@ -248,6 +259,7 @@ Awaitable<LogEnd> Client::logs(std::string container, std::uint64_t bytes_max,
   };
   const std::string what = request.what;
   CallOf call(impl_, "logs");
+  CUPEL_CRASH_POINT("engine.logs");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
   LogEnd end;
   if (!answer) {
@@ -284,6 +296,7 @@ Awaitable<Result<ContainerState>> Client::inspect(std::string container) {
   request.body_bytes_max = std::size_t{1} << 20U;
   const std::string what = request.what;
   CallOf call(impl_, "inspect");
+  CUPEL_CRASH_POINT("engine.inspect");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
   if (!answer) co_return call.failed(answer.error());
   const Result<void> status = engine::plain_status(answer->status, answer->body, what);
@@ -304,7 +317,9 @@ Awaitable<Result<void>> Client::remove(std::string container, bool force) {
         .target = impl_->target("/containers/" + container + (force ? "?force=1&v=1" : "?v=1")),
         .repeatable = true};
     request.budget = give_up - std::chrono::steady_clock::now();
+    CUPEL_CRASH_POINT("engine.remove");
     const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
+    CUPEL_CRASH_POINT("engine.remove.answered");
     if (!answer) co_return call.failed(answer.error());
     const Result<engine::Removal> removal =
         engine::remove_status(answer->status, answer->body, what);
@@ -347,6 +362,7 @@ Awaitable<Result<std::vector<ContainerSummary>>> Client::list(std::vector<std::s
   request.repeatable = true;
   request.body_bytes_max = kListBytesMax;
   CallOf call(impl_, "list");
+  CUPEL_CRASH_POINT("engine.list");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
   if (!answer) co_return call.failed(answer.error());
   const Result<void> status = engine::plain_status(answer->status, answer->body, "list");
@@ -364,6 +380,7 @@ Awaitable<Result<bool>> Client::has_path(std::string container, std::string path
   request.repeatable = true;
   const std::string what = request.what;
   CallOf call(impl_, "inspect");
+  CUPEL_CRASH_POINT("engine.has_path");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
   if (!answer) co_return call.failed(answer.error());
   if (answer->status == 404) co_return call.done(Result<bool>(false));

@@ -1,4 +1,5 @@
 // Images: inspect and list for runs; import, pull, tag and remove for `cupel image` alone.
+#include "common/crash/crash_point.hpp"
 #include "common/docker/client_impl.hpp"
 
 #include <nlohmann/json.hpp>
@@ -71,6 +72,7 @@ Awaitable<Result<ImageFacts>> Client::image_inspect(std::string image) {
   request.body_bytes_max = kImageBytesMax;
   const std::string what = request.what;
   CallOf call(impl_, "image_inspect");
+  CUPEL_CRASH_POINT("engine.image_inspect");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
   if (!answer) co_return call.failed(answer.error());
   const Result<void> status = image_status(*answer, what);
@@ -86,6 +88,7 @@ Awaitable<Result<std::vector<ImageFacts>>> Client::image_list(std::vector<std::s
   request.budget = impl_->options.budgets.image;
   request.body_bytes_max = kImageListBytesMax;
   CallOf call(impl_, "image_list");
+  CUPEL_CRASH_POINT("engine.image_list");
   const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
   if (!answer) co_return call.failed(answer.error());
   const Result<void> status = engine::plain_status(answer->status, answer->body, "image list");

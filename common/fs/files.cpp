@@ -1,5 +1,6 @@
 #include "common/fs/files.hpp"
 
+#include "common/crash/crash_point.hpp"
 #include "common/fs/remove_tree.hpp"
 
 #include <fcntl.h>
@@ -149,11 +150,13 @@ Result<void> write_file_durably(const std::filesystem::path& file, std::string_v
     ::unlink(beside.c_str());
     return written;
   }
+  CUPEL_CRASH_POINT("file.rename");
   if (::rename(beside.c_str(), file.c_str()) != 0) {
     const int error = errno;
     ::unlink(beside.c_str());
     return system_error("rename to " + file.string(), error);
   }
+  CUPEL_CRASH_POINT("file.renamed");
   return sync_dir(parent_of(file));
 }
 

@@ -1,5 +1,6 @@
 #include "common/fs/remove_tree.hpp"
 
+#include "common/crash/crash_point.hpp"
 #include "common/fs/beneath.hpp"
 
 #include <cerrno>
@@ -99,6 +100,7 @@ class TreeRemover {
   bool move_up(int dir, const std::string& name) {
     const Fd child(open_writable(dir, name.c_str()));  // to be allowed to change its ".."
     const std::string target = ".removed-" + std::to_string(++counter_);
+    CUPEL_CRASH_POINT("remove_tree.rename");
     if (!child || ::renameat(dir, name.c_str(), top_, target.c_str()) != 0) return false;
     moved_ = true;
     return true;

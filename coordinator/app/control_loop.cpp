@@ -1,6 +1,7 @@
 #include "coordinator/app/control_loop.hpp"
 
 #include "common/async/await_callback.hpp"
+#include "common/crash/crash_point.hpp"
 
 #include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
@@ -118,6 +119,7 @@ void ControlLoop::carry_out(Action action) {
       if (found == loop.waiting_.end()) return;
       const Answered answered = std::move(found->second);
       loop.waiting_.erase(found);
+      CUPEL_CRASH_POINT("reply");
       answered(std::move(reply.answer));
     }
     void operator()(const PassLogTail& pass) const { loop.parts_.live_logs.add(pass.tail); }

@@ -1,10 +1,12 @@
 #include "common/config/config.hpp"
+#include "common/crash/crash_point.hpp"
 #include "coordinator/app/daemon.hpp"
 #include "coordinator/app/options.hpp"
 
 #include <cstdio>
 
 int main(int argc, char** argv) {
+  if (cupel::crash::listed(argc, argv)) return 0;
   const auto schema = cupel::coordinator::settings_schema();
   const auto loaded = cupel::config::load(schema, argc, argv);
   if (loaded.exit_code) {

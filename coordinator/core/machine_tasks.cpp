@@ -55,6 +55,7 @@ void Machine::State::grant(Handle handle, Handle worker) {
   write(TaskLeased{task.id, token, fleet[worker].id, now.wall, !is_first_acquisition(task)});
   JsonLine body;
   body.text("task", task.id.text())
+      .number("token", token.value)
       .text("kind", name(task.kind))
       .text("repository", repositories[task.repository].id.text())
       .text("worker", fleet[worker].id.text());
@@ -168,6 +169,7 @@ void Machine::State::finish_task(Handle handle, Token token, TaskResult result, 
   const CampaignId campaign = campaigns.at(task.campaign).id;
   JsonLine body;
   body.text("task", task.id.text())
+      .number("token", token.value)
       .text("kind", name(task.kind))
       .text("outcome", name(result.outcome))
       .text("reason", name(result.reason))
@@ -224,6 +226,7 @@ void Machine::State::put_back(const Attempt& attempt, planner::Decision decision
   }
   event(campaign, "task.retried",
         {{"task", task.id.text()},
+         {"token", token.value},
          {"kind", name(task.kind)},
          {"why", why},
          {"charged", task.charged},

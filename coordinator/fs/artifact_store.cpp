@@ -1,5 +1,6 @@
 #include "coordinator/fs/artifact_store.hpp"
 
+#include "common/crash/crash_point.hpp"
 #include "common/fs/files.hpp"
 
 #include <algorithm>
@@ -199,7 +200,9 @@ Result<void> ArtifactStore::publish(const std::filesystem::path& file, int fd,
   const std::filesystem::path folder = target.parent_path();
   if (auto made = cupel::fs::ensure_private_dir(folder); !made) return made;
   if (::fsync(fd) != 0) return file_error("sync an artifact", errno);
+  CUPEL_CRASH_POINT("artifact.rename");
   if (::rename(file.c_str(), target.c_str()) != 0) return file_error("rename an artifact", errno);
+  CUPEL_CRASH_POINT("artifact.renamed");
   for (const std::filesystem::path& dir : {folder, folder.parent_path()}) {
     const Fd dir_fd(dir, O_RDONLY | O_DIRECTORY);
     if (dir_fd.get() < 0 || ::fsync(dir_fd.get()) != 0)

@@ -1,3 +1,4 @@
+#include "common/crash/crash_point.hpp"
 #include "coordinator/sql/connection.hpp"
 #include "coordinator/sql/statements.hpp"
 #include "coordinator/sql/store.hpp"
@@ -120,14 +121,17 @@ void SqlWriter::commit(std::deque<Job>& group) {
   const auto started = std::chrono::steady_clock::now();
   std::vector<Applied> applied(group.size());
   std::size_t transitions = 0;
+  CUPEL_CRASH_POINT("commit.begins");
   const auto committed = inside_->connection->in_transaction([&]() -> Result<void> {
     for (std::size_t i = 0; i < group.size(); ++i) {
       if (group[i].work) group[i].work();
       transitions += group[i].batch.size();
       if (auto done = inside_->statements->apply(group[i].batch, applied[i]); !done) return done;
     }
+    CUPEL_CRASH_POINT("commit.written");
     return {};
   });
+  CUPEL_CRASH_POINT("commit.done");
   failed_ = !committed;
   if (options_.on_commit) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;

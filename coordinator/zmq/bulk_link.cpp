@@ -1,5 +1,6 @@
 #include "coordinator/zmq/bulk_link.hpp"
 
+#include "common/crash/message_points.hpp"
 #include "common/wire/codec.hpp"
 
 #include <chrono>
@@ -90,7 +91,9 @@ void BulkLink::received(net::Peer peer, const std::string& bytes) {
   }
   for (const BulkToWorker& answer : server_->on_message(who, std::move(*message), now)) {
     // What doesn't arrive stalls the transfer, and the worker begins it again.
+    crash::before_send(answer);
     static_cast<void>(router_->send(peer, wire::encode(answer)));
+    crash::after_send(answer);
   }
 }
 

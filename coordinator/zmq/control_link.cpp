@@ -1,5 +1,6 @@
 #include "coordinator/zmq/control_link.hpp"
 
+#include "common/crash/message_points.hpp"
 #include "common/wire/codec.hpp"
 
 #include <utility>
@@ -29,7 +30,10 @@ Result<std::unique_ptr<ControlLink>> ControlLink::bind(boost::asio::io_context& 
 net::SendStatus ControlLink::send(const Send& message) {
   const auto key = net::PublicKey::from_z85(message.key);
   if (!key) return net::SendStatus::unreachable;
-  return router_->send({message.routing, *key}, wire::encode(message.message));
+  crash::before_send(message.message);
+  const auto status = router_->send({message.routing, *key}, wire::encode(message.message));
+  crash::after_send(message.message);
+  return status;
 }
 
 }  // namespace cupel::coordinator::zmq

@@ -2,19 +2,17 @@
 """Units whose only test fails by chance, through a change that changes nothing: expected and seen verdicts."""
 import argparse
 import collections
-import contextlib
-import http.client
 import json
 import math
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
+
+import engine_api
 
 UNITS_PER_REPOSITORY = 10
 # Seen numbers that chance gives less often than this are a difference.
@@ -59,30 +57,6 @@ def campaign(paths, confirm, aa):
             "confirm": {"runs": confirm, "need": confirm}, "aa": aa,
             # Neither would say another thing than the tests do.
             "validate": {"build": {"enabled": False}, "vet": {"enabled": False}}}
-
-
-class Containers:
-    """Counts the containers that the engine makes, by worker and profile, from its own events."""
-
-    def __init__(self, engine):
-        self.count = collections.Counter()
-        self.connection = http.client.HTTPConnection("engine")
-        self.connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.connection.sock.connect(engine)
-        self.connection.request("GET", "/events?filters=" + json.dumps(
-            {"type": ["container"], "event": ["create"], "label": ["cupel.worker"]}, separators=(",", ":")))
-        self.thread = threading.Thread(target=self._read, args=(self.connection.getresponse(),), daemon=True)
-        self.thread.start()
-
-    def _read(self, events):
-        with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
-            for line in events:
-                said = json.loads(line)["Actor"]["Attributes"]
-                self.count[said["cupel.worker"], said["cupel.profile"]] += 1
-
-    def close(self):
-        with contextlib.suppress(OSError):
-            self.connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def at_least(mean, seen):
@@ -137,7 +111,7 @@ def prove(chosen, scratch):
     paths = make_repositories(scratch, chosen.units, p)
     (scratch / "change.diff").write_text("".join(HUNK % {"d": f"u{i}"} for i in range(min(chosen.units, UNITS_PER_REPOSITORY))))
     (scratch / "campaign.yaml").write_text(json.dumps(campaign(paths, n, chosen.aa)))
-    containers = Containers(chosen.engine)
+    containers = engine_api.ContainerEvents(engine_api.Engine(chosen.engine))
     started = time.monotonic()
     cupel(chosen, scratch, "run", "--local", "-f", "campaign.yaml", "--exit-zero", "--progress", "plain", "--report-dir",
           "report", "--engine-socket", chosen.engine, *(["--slots", str(chosen.slots)] if chosen.slots else []),
@@ -146,7 +120,7 @@ def prove(chosen, scratch):
     containers.close()
     units = json.loads((scratch / "report" / "report.json").read_text())["results"]
     worker = "w-" + (state_of(chosen, scratch) / "cupel/local/worker-1/worker.id").read_text().strip()
-    made = collections.Counter({profile: count for (who, profile), count in containers.count.items() if who == worker})
+    made = collections.Counter(labels["cupel.profile"] for labels in containers.created if labels["cupel.worker"] == worker)
     flakes = json.loads(cupel(chosen, scratch, "flakes", "--local", "--json", stdout=subprocess.PIPE, text=True).stdout)["flakes"]
 
     verdicts = collections.Counter(unit["verdict"] for unit in units)

@@ -5,71 +5,25 @@ Beyond the verdicts it counts containers, and applies every patch that is ready:
 whose tree must be the one that the manifest names. A host's go command that is new enough builds the result.
 """
 import argparse
-import http.client
 import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from pathlib import Path
 
+import engine_api
+
 GIT = ["git", "-c", "user.name=cupel", "-c", "user.email=cupel@localhost", "-c", "core.autocrlf=false", "-c", "core.hooksPath=/dev/null"]
-
-
-class EngineConnection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("engine")
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(self.path)
-
-
-class Containers(threading.Thread):
-    """Counts the containers of one fleet as the engine tells of them: they are gone when the campaign is over."""
-
-    def __init__(self, socket_path):
-        super().__init__(daemon=True)
-        self.connection = EngineConnection(socket_path)
-        filters = {"type": ["container"], "label": ["cupel.campaign"], "event": ["start", "die"]}
-        self.connection.request("GET", "/v1.41/events?filters=" + json.dumps(filters).replace(" ", ""))
-        self.answer = self.connection.getresponse()
-        self.started = {}
-        self.runs = []  # campaign, fleet, profile, task, seconds
-
-    def run(self):
-        try:
-            for line in self.answer:
-                event = json.loads(line)
-                labels = event["Actor"]["Attributes"]
-                if event["Action"] == "start":
-                    self.started[event["Actor"]["ID"]] = event["timeNano"]
-                elif event["Actor"]["ID"] in self.started:
-                    seconds = (event["timeNano"] - self.started.pop(event["Actor"]["ID"])) / 1e9
-                    self.runs.append((labels["cupel.campaign"], labels["cupel.fleet"], labels["cupel.profile"],
-                                      labels["cupel.task"], seconds))
-        except (OSError, ValueError, AttributeError):
-            pass  # closed
-
-    def close(self):
-        self.connection.sock.shutdown(socket.SHUT_RDWR)
-
-
-def engine_socket():
-    return os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
 
 
 def run_campaign(options, folder, environment):
     """Campaign id, seconds, and its containers."""
-    containers = Containers(engine_socket())
-    containers.start()
+    containers = engine_api.ContainerEvents(engine_api.Engine(), "cupel.campaign")
     command = [options.cupel, "run", "--local", "--slots", str(options.slots), "-f", str(options.proofs / (options.name + ".yaml")),
                "--exit-zero", "--report-dir", str(folder / "report")]
     began = time.monotonic()
@@ -84,7 +38,8 @@ def run_campaign(options, folder, environment):
     if code != 0:
         sys.exit(f"cupel run ended with {code}")
     report = json.loads((folder / "report" / "report.json").read_text())
-    return report, seconds, containers.runs
+    return report, seconds, [(labels["cupel.campaign"], labels["cupel.fleet"], labels["cupel.profile"], labels["cupel.task"], end - start)
+                             for labels, start, end in containers.ended]
 
 
 def subject(item):

@@ -121,6 +121,23 @@ Complaints check_bans(const SourceFile& file) {
   return complaints;
 }
 
+Complaints check_crash_points(const SourceFile& file) {
+  const std::string module = module_of(file.path);
+  if (module != "common" && module != "coordinator" && module != "worker") return {};
+  static const std::regex kRename(R"re(::rename(at2?)?\()re");
+  constexpr std::size_t kLinesBefore = 3;
+  Complaints complaints;
+  const auto lines = lines_of(file.text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!std::regex_search(code_of(lines[i]), kRename)) continue;
+    bool found = false;
+    for (std::size_t back = 1; back <= kLinesBefore && back <= i; ++back)
+      found = found || lines[i - back].find("CUPEL_CRASH_POINT(") != std::string::npos;
+    if (!found) complaints.push_back(at(file, i, "a rename without a crash point before it"));
+  }
+  return complaints;
+}
+
 Complaints check_own_header_first(const SourceFile& file, const std::set<std::string>& headers) {
   if (!file.path.ends_with(".cpp")) return {};
   const std::string own = file.path.substr(0, file.path.size() - 4) + ".hpp";

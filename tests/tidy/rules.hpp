@@ -27,6 +27,9 @@ using Complaints = std::vector<std::string>;
 /// machine.
 [[nodiscard]] Complaints check_bans(const SourceFile& file);
 
+/// A rename in a daemon's code has a crash point on one of the lines before it (common/crash).
+[[nodiscard]] Complaints check_crash_points(const SourceFile& file);
+
 /// A .cpp with a header of its own includes it first, which proves that the header stands alone.
 [[nodiscard]] Complaints check_own_header_first(const SourceFile& file,
                                                 const std::set<std::string>& headers);

@@ -47,6 +47,14 @@ TEST(CheckBans, FindsRegistryHosts) {
   EXPECT_FALSE(check_bans({"docs/a.md", std::string("https://proxy.") + "golang.org\n"}).empty());
 }
 
+TEST(CheckCrashPoints, WantsOneBeforeARename) {
+  const std::string rename = "  if (::rename(a, b) != 0) return;\n";
+  EXPECT_EQ(check_crash_points({"worker/a.cpp", rename}).size(), 1U);
+  EXPECT_TRUE(check_crash_points({"worker/a.cpp", "  CUPEL_CRASH_POINT(\"a.rename\");\n" + rename})
+                  .empty());
+  EXPECT_TRUE(check_crash_points({"cli/a.cpp", rename}).empty());
+}
+
 TEST(CheckOwnHeaderFirst, NamesWhatStandsBeforeIt) {
   const std::set<std::string> headers = {"common/a/x.hpp"};
   EXPECT_TRUE(check_own_header_first({"common/a/x.cpp", "\n#include \"common/a/x.hpp\"\n"}, headers)

@@ -93,6 +93,12 @@ TEST(Tree, HoldsNoBannedWord) {
   EXPECT_TRUE(all.empty()) << told(all);
 }
 
+TEST(Tree, CanBeMadeToDieAtEachRename) {
+  Complaints all;
+  for (const SourceFile& file : tree()) append(all, check_crash_points(file));
+  EXPECT_TRUE(all.empty()) << told(all);
+}
+
 TEST(Tree, IncludesItsOwnHeadersFirst) {
   std::set<std::string> headers;
   for (const SourceFile& file : tree()) {

@@ -1,12 +1,14 @@
 #include "common/app/log.hpp"
 #include "common/config/config.hpp"
 #include "common/core/error.hpp"
+#include "common/crash/crash_point.hpp"
 #include "worker/app/options.hpp"
 #include "worker/app/service.hpp"
 
 #include <cstdio>
 
 int main(int argc, char** argv) {
+  if (cupel::crash::listed(argc, argv)) return 0;
   const auto schema = cupel::worker::settings_schema();
   const auto loaded = cupel::config::load(schema, argc, argv);
   if (loaded.exit_code) {

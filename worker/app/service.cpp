@@ -6,6 +6,8 @@
 #include "common/app/revision.hpp"
 #include "common/async/clock.hpp"
 #include "common/core/version.hpp"
+#include "common/crash/crash_point.hpp"
+#include "common/crash/message_points.hpp"
 #include "common/fs/files.hpp"
 #include "common/http/server.hpp"
 #include "common/net/curve_keys.hpp"
@@ -285,7 +287,9 @@ void Service::step(AgentEvent event) {
 
 void Service::apply(AgentAction& action) {
   if (auto* send = std::get_if<SendMessage>(&action)) {
+    crash::before_send(send->message);
     (void)dealer_->send(wire::encode(send->message));
+    crash::after_send(send->message);
   } else if (auto* result = std::get_if<SendResult>(&action)) {
     send_result(result->lease);
   } else if (auto* start = std::get_if<StartAttempt>(&action)) {
@@ -336,7 +340,9 @@ void Service::send_result(LiveLease lease) {
     }
     std::string bytes = wire::encode(ToCoordinator(ResultMessage{std::move(**result)}));
     asio::post(control_.io(), [this, bytes = std::move(bytes)] {
+      CUPEL_CRASH_POINT("send.result");
       if (dealer_) (void)dealer_->send(bytes);
+      CUPEL_CRASH_POINT("sent.result");
     });
   });
 }

@@ -1,5 +1,6 @@
 #include "worker/outbox/outbox.hpp"
 
+#include "common/crash/crash_point.hpp"
 #include "common/fs/files.hpp"
 #include "common/wire/codec.hpp"
 
@@ -72,8 +73,10 @@ Result<TaskResult> Outbox::get(Token token) const {
 
 Result<void> Outbox::remove(Token token) {
   std::error_code ec;
+  CUPEL_CRASH_POINT("outbox.remove");
   stdfs::remove(file_of(token), ec);
   if (ec) return Error{Errc::io_error, "remove " + file_of(token).string(), ec.message(), {}};
+  CUPEL_CRASH_POINT("outbox.removed");
   if (reserve_bytes_ != 0 && !stdfs::exists(dir_ / "reserve", ec)) (void)make_reserve();
   return {};
 }
@@ -97,6 +100,7 @@ Result<Outbox::Found> Outbox::recover() {
     if (result && file_of(result->token) == file) {
       found.results.push_back(std::move(*result));
     } else {
+      CUPEL_CRASH_POINT("outbox.set_aside");
       stdfs::rename(file, file.string() + ".damaged", ec);
       found.damaged.push_back(file_name);
     }

@@ -1,5 +1,6 @@
 #include "worker/run/build_cache.hpp"
 
+#include "common/crash/crash_point.hpp"
 #include "common/fs/files.hpp"
 #include "worker/run/offload.hpp"
 #include "worker/run/seed_files.hpp"
@@ -151,6 +152,7 @@ Result<void> publish(const stdfs::path& scratch, const stdfs::path& seed) {
   if (const auto adopted = adopt_tree((scratch / "cache").string()); !adopted) return adopted;
   if (const auto removed = fs::remove_tree(seed); !removed) return removed;
   std::error_code ec;
+  CUPEL_CRASH_POINT("seed.rename");
   stdfs::rename(scratch, seed, ec);
   if (ec) {
     return Error{.code = Errc::io_error,
@@ -158,6 +160,7 @@ Result<void> publish(const stdfs::path& scratch, const stdfs::path& seed) {
                  .detail = ec.message(),
                  .hint = {}};
   }
+  CUPEL_CRASH_POINT("seed.renamed");
   return fs::create_file_durably(seed / kCompleteMarker, kRecipe, 0444);
 }
 

@@ -1,5 +1,6 @@
 #include "worker/run/seed_files.hpp"
 
+#include "common/crash/crash_point.hpp"
 #include "common/fs/files.hpp"
 
 #include <cerrno>
@@ -29,6 +30,7 @@ Result<void> copy_over(const std::string& file) {
   const std::string copy = file + ".ours";
   std::error_code ec;
   stdfs::copy_file(file, copy, ec);
+  CUPEL_CRASH_POINT("seed_file.rename");
   if (!ec) stdfs::rename(copy, file, ec);
   if (ec) return failed("can't take over " + file, ec.value());
   return {};

@@ -1,5 +1,6 @@
 #include "worker/scan/scan_store.hpp"
 
+#include "common/crash/crash_point.hpp"
 #include "common/fs/files.hpp"
 #include "common/vulndb_io/take.hpp"
 
@@ -70,6 +71,7 @@ Result<std::string> ScanStore::keep(Kind kind, std::string_view name, Fill fill)
   const stdfs::path whole = folder(kind) / unique;
   if (auto made = fs::ensure_private_dir(half); !made) return made.error();
   Result<void> filled = fill(half);
+  CUPEL_CRASH_POINT("scan.rename");
   if (filled && (::chmod(half.c_str(), 0555) != 0 || ::rename(half.c_str(), whole.c_str()) != 0)) {
     filled =
         Error{.code = Errc::io_error, .what = "keep " + whole.string(), .detail = {}, .hint = {}};

@@ -1,5 +1,6 @@
 #include "worker/zmq/bulk_link.hpp"
 
+#include "common/crash/message_points.hpp"
 #include "common/wire/bulk.hpp"
 #include "common/wire/codec.hpp"
 
@@ -172,7 +173,10 @@ void BulkLink::on_bytes(const std::string& bytes) {
 }
 
 bool BulkLink::send(const BulkToCoordinator& message) {
-  return dealer_->send(wire::encode(message)) == net::SendStatus::sent;
+  crash::before_send(message);
+  const bool sent = dealer_->send(wire::encode(message)) == net::SendStatus::sent;
+  crash::after_send(message);
+  return sent;
 }
 
 asio::awaitable<Result<void>> BulkLink::upload(LiveLease lease, Digest digest, std::string bytes,

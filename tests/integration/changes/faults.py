@@ -126,7 +126,7 @@ class Proof:
         self.each, self.quick = each, quick
         self.rows = []
         self.results = []
-        gateway = harness.engine_get("/networks/bridge")["IPAM"]["Config"][0]["Gateway"]
+        gateway = harness.ENGINE.call("GET", "/networks/bridge")["IPAM"]["Config"][0]["Gateway"]
         self.proxy = stack.enter_context(contextlib.closing(module_proxy.ModuleProxy(gateway)))
         scratch = pathlib.Path(stack.enter_context(harness.scratch()))
         self.repositories = scratch / "repositories"
@@ -230,7 +230,7 @@ class Proof:
             self.fleet.workers[0].kill()
             self.fleet.start_worker(1)
         elif fault == "container":
-            harness.engine_kill(container)
+            harness.ENGINE.kill(container)
         else:
             self.relay.cut()
             if infra == 0:

@@ -11,12 +11,18 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
 import time
-import urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[2] / "ops" / "lib"))
+import engine_api  # noqa: E402
 
 ENGINE_SOCKET = os.environ.get("CUPEL_TEST_ENGINE_SOCKET", "/var/run/docker.sock")
+ENGINE = engine_api.Engine(ENGINE_SOCKET)
 
 
 @contextlib.contextmanager
@@ -29,46 +35,9 @@ def scratch():
         shutil.rmtree(path, ignore_errors=True)
 
 
-class EngineApi(http.client.HTTPConnection):
-    """The engine's HTTP API over its unix socket."""
-
-    def __init__(self):
-        super().__init__("engine", timeout=30)
-
-    def connect(self):
-        import socket
-
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(ENGINE_SOCKET)
-
-
-def engine_get(path):
-    api = EngineApi()
-    with contextlib.closing(api):
-        api.request("GET", path)
-        answer = api.getresponse()
-        body = answer.read()
-        if answer.status != 200:
-            raise AssertionError(f"engine: {answer.status} {body[:200]!r}")
-        return json.loads(body)
-
-
-def engine_kill(container):
-    api = EngineApi()
-    with contextlib.closing(api):
-        api.request("POST", f"/containers/{container}/kill")
-        answer = api.getresponse()
-        body = answer.read()
-        if answer.status != 204:
-            raise AssertionError(f"engine: {answer.status} {body[:200]!r}")
-
-
 def containers(**labels):
     """Containers in every state that carry the labels."""
-    wanted = [f"{key}={value}" if value is not None else key for key, value in labels.items()]
-    query = urllib.parse.urlencode({"all": "1", "filters": json.dumps({"label": wanted})})
-    return engine_get(f"/containers/json?{query}")
+    return ENGINE.containers(**labels)
 
 
 def run(command, **kwargs):
@@ -77,6 +46,11 @@ def run(command, **kwargs):
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout
+
+
+def clean_up_on_term():
+    """A program that is told to end runs its `finally` blocks: nothing is left of its fleet."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 class Host:
@@ -101,13 +75,15 @@ class Host:
     def run(self, command):
         return run(self.command(command))
 
-    def cut(self):
-        for chain in ("INPUT", "OUTPUT"):
-            self.run(["iptables", "-A", chain, "-p", "tcp", "-j", "DROP"])
+    def cut(self, chains=("INPUT", "OUTPUT"), share=1.0):
+        """Drops what comes in, what goes out, or both; of every packet or of a share of them."""
+        some = [] if share >= 1 else ["-m", "statistic", "--mode", "random", "--probability", f"{share:.3f}"]
+        for chain in chains:
+            self.run(["iptables", "-A", chain, "-p", "tcp", *some, "-j", "DROP"])
 
     def mend(self):
         for chain in ("INPUT", "OUTPUT"):
-            self.run(["iptables", "-D", chain, "-p", "tcp", "-j", "DROP"])
+            self.run(["iptables", "-F", chain])
 
     def remove(self):
         subprocess.run(["ip", "netns", "del", self.name], check=False, capture_output=True)
@@ -165,14 +141,15 @@ class Fleet:
     """`namespaces` False needs neither root nor iproute2; `environment` is the workers'."""
 
     def __init__(self, bin_dir, workers=2, slots=1, worker_settings=None, coordinator_settings=None, namespaces=True,
-                 environment=None):
+                 environment=None, engine=ENGINE):
         self.bin = pathlib.Path(bin_dir)
         self.environment = environment
+        self.engine = engine
         # Under /var/tmp: the engine mounts directories below it, and /tmp may be a tmpfs.
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="cupel-fleet-", dir="/var/tmp"))
         self.hosts = []
         self.workers = []
-        self.worker_settings = {"seed-dir": "/var/tmp/cupel-test-seeds", "engine-socket": ENGINE_SOCKET,
+        self.worker_settings = {"seed-dir": "/var/tmp/cupel-test-seeds", "engine-socket": engine.path,
                                 **(worker_settings or {})}
         self.coordinator_settings = coordinator_settings or {}
         self.slots = slots
@@ -209,16 +186,15 @@ class Fleet:
         return key, self.cupel("key", "show", key).stdout.split()[-1]
 
     def _port_free(self):
-        import socket
-
         with socket.socket() as probe:
             probe.bind(("0.0.0.0", 0))
             return probe.getsockname()[1]
 
-    def start_coordinator(self):
+    def start_coordinator(self, wait=True):
         if self.coordinator is None:
-            self.control_port, self.bulk_port = self._port_free(), self._port_free()
-            command = [self.bin / "cupel-coordinator", "--config", self.config, "--data-dir", self.dir / "coordinator", "--listen", "127.0.0.1:0",
+            self.http_port, self.control_port, self.bulk_port = self._port_free(), self._port_free(), self._port_free()
+            command = [self.bin / "cupel-coordinator", "--config", self.config, "--data-dir", self.dir / "coordinator",
+                       "--listen", f"127.0.0.1:{self.http_port}",
                        "--control", f"tcp://0.0.0.0:{self.control_port}", "--bulk", f"tcp://0.0.0.0:{self.bulk_port}",
                        "--key-file", self.dir / "coordinator.key", "--trusted-keys", self.trusted,
                        "--ready-file", self.dir / "coordinator.json", "--token-file", self.dir / "token"]
@@ -228,7 +204,8 @@ class Fleet:
         with contextlib.suppress(FileNotFoundError):
             (self.dir / "coordinator.json").unlink()
         self.coordinator.start()
-        self.ready = self._wait_for_file(self.dir / "coordinator.json", self.coordinator)
+        if wait:
+            self.ready = self._wait_for_file(self.dir / "coordinator.json", self.coordinator)
 
     def add_worker(self, index):
         key, public = self._make_key(f"w{index}")
@@ -236,9 +213,9 @@ class Fleet:
             trusted.write(f"w{index} {public}\n")
         self.coordinator.signal(signal.SIGHUP)
         host = self.hosts[index - 1]
+        control, bulk = self.ports_for(host)
         command = [self.bin / "cupel-worker", "--config", self.config, "--data-dir", self.dir / f"w{index}", "--name", f"w{index}",
-                   "--coordinator-control", f"tcp://{host.outside}:{self.control_port}",
-                   "--coordinator-bulk", f"tcp://{host.outside}:{self.bulk_port}",
+                   "--coordinator-control", f"tcp://{host.outside}:{control}", "--coordinator-bulk", f"tcp://{host.outside}:{bulk}",
                    "--coordinator-key", self.ready["public_key"], "--key-file", key, "--slots", self.slots,
                    "--metrics-listen", "127.0.0.1:0", "--ready-file", self.dir / f"w{index}.json"]
         for name, value in self.worker_settings.items():
@@ -248,12 +225,17 @@ class Fleet:
         self.workers.append(worker)
         self.start_worker(index)
 
-    def start_worker(self, index):
+    def ports_for(self, host):
+        """Where a worker on this host finds the control and the bulk plane."""
+        return self.control_port, self.bulk_port
+
+    def start_worker(self, index, wait=True):
         ready = self.dir / f"w{index}.json"
         with contextlib.suppress(FileNotFoundError):
             ready.unlink()
         self.workers[index - 1].start()
-        self._wait_for_file(ready, self.workers[index - 1], seconds=120)
+        if wait:
+            self._wait_for_file(ready, self.workers[index - 1], seconds=120)
 
     def _wait_for_file(self, path, daemon, seconds=60):
         deadline = time.monotonic() + seconds
@@ -268,8 +250,9 @@ class Fleet:
     def tails(self):
         return "\n".join(daemon.tail() for daemon in [self.coordinator, *self.workers] if daemon)
 
-    def close(self, check=True):
-        """Stops everything; with `check`, nothing may be left of it on the engine or in the data directories."""
+    def close(self, check=True, keep=False):
+        """Stops everything; with `check`, nothing may be left of it on the engine or in the data directories. `keep` leaves the
+        directory as evidence."""
         problems = []
         # A worker that was left dead sweeps its directory at its next start, which never comes here.
         ended_well = [index for index, worker in enumerate(self.workers, 1) if worker.alive()]
@@ -289,18 +272,16 @@ class Fleet:
                 if caches.exists() and any(caches.iterdir()):
                     problems.append(f"build caches left: {list(caches.iterdir())}")
         for container in self.own_containers():
-            api = EngineApi()
-            with contextlib.closing(api):
-                api.request("DELETE", f"/containers/{container['Id']}?force=1&v=1")
-                api.getresponse().read()
+            self.engine.remove(container["Id"])
         for host in self.hosts:
             host.remove()
         if problems and check:
             raise AssertionError("\n".join(problems) + "\n" + self.tails())
-        shutil.rmtree(self.dir, ignore_errors=True)
+        if not keep:
+            shutil.rmtree(self.dir, ignore_errors=True)
 
     def own_containers(self):
-        return [c for worker in self.worker_ids().values() for c in containers(**{"cupel.worker": worker})]
+        return [c for worker in self.worker_ids().values() for c in self.engine.containers(**{"cupel.worker": worker})]
 
     def worker_ids(self):
         ids = {}
@@ -376,6 +357,15 @@ class Fleet:
             if not token:
                 return rows
 
+    def campaigns(self):
+        rows, token = [], ""
+        while True:
+            page = self.get("/api/v1/campaigns?limit=100" + (f"&page_token={token}" if token else ""))
+            rows += page["campaigns"]
+            token = page.get("next_page_token")
+            if not token:
+                return rows
+
     def verdicts(self, campaign):
         return {row["module"]: (row["verdict"], row["reason"]) for row in self.results(campaign)}
 
@@ -403,3 +393,24 @@ def campaign_of(paths, name="fleet", extra=""):
     lines = ["apiVersion: cupel/v1", "kind: Campaign", f"name: {name}", "repositories:"]
     lines += [f"  - path: {path}" for path in paths]
     return "\n".join(lines) + "\n" + extra
+
+
+# Units whose check costs next to nothing: what is asked of the fleet is the same as for a test.
+QUICK_PASS, QUICK_FAIL, QUICK_SLEEP = "exit 0\n", "echo no; exit 1\n", "sleep %d\n"
+
+
+def quick_module(directory, name, script):
+    path = module(directory, name, PASSING)
+    (path / "check.sh").write_text(script)
+    return path
+
+
+def quick_campaign(paths, name, check_s=60, build_cache="empty"):
+    """JSON, which is YAML. Of the checks only the list and the script; interrupted as often as may be."""
+    off = {"enabled": False}
+    return json.dumps({
+        "apiVersion": "cupel/v1", "kind": "Campaign", "name": name, "repositories": [{"path": str(path)} for path in paths],
+        "validate": {"build": off, "vet": off, "test": off,
+                     "checks": [{"name": "script", "command": ["sh", "./check.sh"], "timeout": f"{check_s}s"}]},
+        "sandbox": {"build_cache": build_cache, "timeouts": {"check": f"{check_s}s"}},
+        "strategy": {"retries": {"infra_error": 10, "timeout": 1}}})

@@ -17,6 +17,9 @@ import tarfile
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "ops", "lib"))
+import engine_api  # noqa: E402
+
 CUPEL = ""
 MEDIA = "application/vnd.docker."
 
@@ -133,13 +136,7 @@ class PullTest(unittest.TestCase):
 
     def remove(self, identity):
         reference = f"127.0.0.1:{self.registry.port}/{self.name}@{identity}"
-        path = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
-        connection = http.client.HTTPConnection("engine", timeout=30)
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.connect(path)
-        connection.request("DELETE", f"/v1.41/images/{reference}?force=1")
-        connection.getresponse().read()
-        connection.close()
+        engine_api.Engine().request("DELETE", f"/images/{reference}?force=1")
 
     def test_pulls_by_digest_and_finds_the_image_by_it(self):
         identity = self.registry.push_image(self.name)
