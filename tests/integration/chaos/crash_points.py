@@ -58,11 +58,11 @@ class Target:
 
     def __init__(self, name, daemon, points):
         self.name, self.daemon, self.points = name, daemon, list(points)
-        self.armed, self.since, self.died, self.missed = None, 0.0, [], []
+        self.armed, self.since, self.provoked, self.died, self.missed, self.left = None, 0.0, 0.0, [], [], []
 
     def arm(self, rng):
         self.armed = self.points.pop(0) if self.points else None
-        self.since = time.monotonic()
+        self.since, self.provoked = time.monotonic(), 0.0
         self.daemon.environment = dict(os.environ)
         if self.armed:
             self.pass_number = rng.choice([1, 2, 3, 4]) if self.armed.startswith(OFTEN) else 1
@@ -131,7 +131,8 @@ class Suite:
                 self.fleet.request("POST", f"/api/v1/workers/{name}/{order}", body="{}")
 
     def ended(self, target):
-        target.daemon.signal(15)
+        if target.provoked == 0:  # a second one would end it at once
+            target.daemon.signal(15)
 
     def twin(self):
         """A second process with the key, the id and a copy of the directory of the first worker: it is refused."""
@@ -193,7 +194,8 @@ class Suite:
     def step(self):
         """Looks after each process once: the dead are counted and started again."""
         for target in self.targets:
-            late = target.armed and time.monotonic() - target.since > PATIENCE
+            patience = PATIENCE * (5 if target.armed in PROVOKED else 1)
+            late = target.armed and time.monotonic() - target.since > patience
             over = target.armed and self.closing()
             if target.daemon.alive() and not late and not over:
                 continue
@@ -233,16 +235,16 @@ class Suite:
         client = self.more_work()
         self.say(f"{len(self.wanted)} points, seed {self.chosen.seed}")
         for target in self.targets:
-            target.left = []
             target.daemon.kill()
             self.start(target)
-        provoked, looked = None, 0.0
+        looked = 0.0
         while any(target.armed for target in self.targets):
             self.step()
             for target in self.targets:
-                if target.armed in PROVOKED and (target.name, target.armed) != provoked and time.monotonic() - target.since > 3:
-                    provoked = (target.name, target.armed)
+                # Again and again: a task may have gone to the other worker, a request to a dead coordinator.
+                if target.armed in PROVOKED and time.monotonic() - max(target.since, target.provoked) > 3:
                     self.provoke(target)
+                    target.provoked = time.monotonic()
             if client.poll() is not None and time.monotonic() - looked > 2:
                 looked = time.monotonic()
                 try:

@@ -293,8 +293,10 @@ class Fleet:
 
     # -- API ------------------------------------------------------------------------------------
 
-    def request(self, method, path, body=None, headers=None, timeout=60):
-        connection = http.client.HTTPConnection(self.ready["http"], timeout=timeout)
+    http_timeout = 60
+
+    def request(self, method, path, body=None, headers=None, timeout=None):
+        connection = http.client.HTTPConnection(self.ready["http"], timeout=timeout or self.http_timeout)
         with contextlib.closing(connection):
             token = (self.dir / "token").read_text().split()[0]
             connection.request(method, path, body=body, headers={"Authorization": f"Bearer {token}", **(headers or {})})

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""How long a fleet of the real programs stands still after a part of it died. One JSON object a line.
+
+recovery_worker_lost: kill -9 of a worker that stays dead, until the task that it ran runs in a container of the other worker, its
+  workspace acquired again. Most of it is waiting on purpose: the lease, so that no task ever runs twice.
+recovery_worker_restarted: the same worker is started again at once.
+recovery_coordinator: kill -9 with 100,000 queued tasks, until the restarted one has leased its first task. `ready` is the time
+  until it answers /-/ready.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "integration" / "fleet"))
+import harness  # noqa: E402
+
+UNREACHABLE = (OSError, AssertionError, harness.http.client.HTTPException)
+
+
+def until(condition, what, seconds=150):
+    """When it held, in seconds of the monotonic clock."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(*UNREACHABLE):
+            if condition():
+                return time.monotonic()
+        time.sleep(0.005)
+    raise AssertionError(f"{what}: not within {seconds} s")
+
+
+def figure(name, values, **conditions):
+    print(json.dumps({"name": name, "value": round(statistics.median(values), 3), "unit": "s",
+                      "conditions": {"spread": [round(min(values), 3), round(max(values), 3)], "rounds": len(values),
+                                     "processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1), **conditions}}), flush=True)
+
+
+def asleep(fleet, campaign, worker=None):
+    """The container in which the slow test runs."""
+    return [run for run in fleet.own_containers()
+            if run["Labels"]["cupel.campaign"] == campaign and " go test " in run["Command"] and run["State"] == "running"
+            and worker in (None, run["Labels"]["cupel.worker"])]
+
+
+def worker_lost(options, restarted):
+    values = []
+    for number in range(options.rounds):
+        fleet = harness.Fleet(options.bin, workers=2, namespaces=False,
+                              coordinator_settings={"lease-ms": options.lease_ms, "holder-grace-ms": options.lease_ms})
+        try:
+            path = harness.module(fleet.dir / "repositories", f"slow{number}", harness.SLOW % 60)
+            campaign = fleet.submit(harness.campaign_of([path], extra="sandbox:\n  timeouts: {check: 90s}\n"))
+            until(lambda: asleep(fleet, campaign), "the test runs")
+            victim = asleep(fleet, campaign)[0]["Labels"]["cupel.worker"]
+            index = next(int(name[1:]) for name, text in fleet.worker_ids().items() if text == victim)
+            other = next(text for text in fleet.worker_ids().values() if text != victim)
+            died = time.monotonic()
+            fleet.workers[index - 1].kill()
+            if restarted:
+                fleet.start_worker(index, wait=False)
+                # Its old container is gone with it; what runs now is the new attempt.
+                until(lambda: not asleep(fleet, campaign), "the old container ends")
+                again = until(lambda: asleep(fleet, campaign), "the test runs again")
+            else:
+                again = until(lambda: asleep(fleet, campaign, other), "the test runs on the other worker")
+            values.append(again - died)
+            fleet.request("POST", f"/api/v1/campaigns/{campaign}/cancel", body="{}")
+            until(lambda: not asleep(fleet, campaign), "the cancelled test ends")
+        finally:
+            fleet.close(check=False)
+    figure("recovery_worker_restarted" if restarted else "recovery_worker_lost", values, lease_ms=options.lease_ms,
+           holder_grace_ms=options.lease_ms, workers=2)
+
+
+def refused(first, count):
+    """Repositories that a worker refuses at a look, without a container: as many tasks as a campaign can have."""
+    return json.dumps({"apiVersion": "cupel/v1", "kind": "Campaign", "name": f"queued{first}", "repositories": [
+        {"git": f"https://127.0.0.1/{first + i}", "ref": "main"} for i in range(count)]})
+
+
+def leases(fleet):
+    """Leases that this life of the coordinator has granted."""
+    status, text = fleet.request("GET", "/metrics")
+    rows = [line.split()[-1] for line in text.decode().splitlines() if line.startswith("cupel_task_queue_wait_seconds_count")]
+    return sum(map(float, rows)) if status == 200 else 0
+
+
+def coordinator_restarted(options):
+    fleet = harness.Fleet(options.bin, workers=1, slots=1, namespaces=False)
+    first, ready = [], []
+    try:
+        fleet.request("POST", "/api/v1/workers/w1/drain", body="{}")
+        status, body = fleet.request("POST", "/api/v1/campaigns", body=refused(0, options.queued), timeout=300,
+                                     headers={"Content-Type": "application/yaml"})
+        if status != 201:
+            raise AssertionError(f"the campaign was not taken: {status} {body[:300]!r}")
+        for _ in range(options.rounds):
+            # So that the restarted one has work to give as soon as it can.
+            fleet.request("POST", "/api/v1/workers/w1/undrain", body="{}")
+            fleet.coordinator.kill()
+            began = time.monotonic()
+            fleet.start_coordinator(wait=False)
+            ready.append(until(lambda: fleet.request("GET", "/-/ready", timeout=5)[0] == 200, "the coordinator is ready") - began)
+            first.append(until(lambda: leases(fleet) > 0, "a task was leased") - began)
+            fleet.request("POST", "/api/v1/workers/w1/drain", body="{}")
+    finally:
+        fleet.close(check=False)
+    figure("recovery_coordinator_ready", ready, queued=options.queued)
+    figure("recovery_coordinator", first, queued=options.queued, workers=1)
+
+
+def main():
+    arguments = argparse.ArgumentParser(prog="ops/bench recovery")
+    arguments.add_argument("--bin", default=os.environ.get("CUPEL_BIN_DIR"), help="directory of the built programs")
+    arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--queued", type=int, default=100_000)
+    arguments.add_argument("--lease-ms", type=int, default=30_000)
+    arguments.add_argument("--only", choices=["lost", "restarted", "coordinator"])
+    options = arguments.parse_args()
+    harness.clean_up_on_term()
+    if options.only in (None, "lost"):
+        worker_lost(options, restarted=False)
+    if options.only in (None, "restarted"):
+        worker_lost(options, restarted=True)
+    if options.only in (None, "coordinator"):
+        coordinator_restarted(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""A fleet of real parts under faults from a seed, and the verdict on what it did.
+
+Coordinator, five workers in network namespaces, a real engine of their own, SQLite. The schedule of the faults is a function of
+the seed (schedule.py) and is printed; what the machine makes of it is not. When the faults have stopped everything must come to
+its end, and the history must hold all promises (history.py).
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "fleet")]
+import chaos_fleet  # noqa: E402
+import harness  # noqa: E402
+import history  # noqa: E402
+import own_engine  # noqa: E402
+import schedule  # noqa: E402
+
+LOST = (OSError, AssertionError, ValueError, harness.http.client.HTTPException)
+# A container outlives its lease by so much at most when its worker is dead, stopped or cut from its engine: what is left of
+# the check's limit, the wrapper's slack, and the engine's own time.
+CHECK_S = 60
+OUTLIVES_S = CHECK_S + 15 + 30
+FINAL_S = 300  # for everything to end once the faults have
+
+
+class Chaos:
+    def __init__(self, chosen, scratch):
+        self.chosen, self.scratch = chosen, scratch
+        data = pathlib.Path(chosen.engine_data)
+        self.engine = own_engine.OwnEngine(data, scratch / "engine")
+        self.fleet = None
+        self.clients, self.promised, self.rounds = [], [], 0
+        self.excused, self.running = [], {}
+        self.executions = []
+
+    def say(self, text):
+        print(f"{time.monotonic() - self.began:7.1f} s  {text}", flush=True)
+
+    def open(self):
+        self.engine.start()
+        image = self.engine.copy_image(harness.ENGINE)
+        self.fleet = chaos_fleet.ChaosFleet(self.chosen.bin, self.engine)
+        self.ids = self.fleet.worker_ids()
+        print(f"seed {self.chosen.seed}, {self.chosen.seconds} s of faults, image {image}, {len(self.ids)} workers", flush=True)
+
+    # -- work -----------------------------------------------------------------------------------
+
+    def submit(self):
+        self.rounds += 1
+        name = f"r{self.rounds}"
+        scripts = {"pass0": harness.QUICK_PASS, "pass1": harness.QUICK_PASS, "fail": harness.QUICK_FAIL, "slow": harness.QUICK_SLEEP % 8,
+                   "sleep": harness.QUICK_SLEEP % 3}
+        paths = [harness.quick_module(self.scratch / "modules", name + unit, script) for unit, script in scripts.items()]
+        file = self.scratch / f"{name}.yaml"
+        file.write_text(harness.quick_campaign(paths, name, CHECK_S))
+        command = [str(self.fleet.bin / "cupel"), "run", "--server", f"http://127.0.0.1:{self.fleet.http_port}", "--token-file",
+                   str(self.fleet.dir / "token"), "-f", str(file), "--detach", "--json"]
+        self.clients.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                             stderr=subprocess.DEVNULL, text=True))
+
+    def keep_busy(self):
+        """An id that was told is a promise; a client that was told nothing asks again in another round."""
+        for client in [client for client in self.clients if client.poll() is not None]:
+            self.clients.remove(client)
+            if client.returncode == 0:
+                self.promised.append(json.loads(client.stdout.read())["id"])
+        if self.clients:
+            return
+        try:
+            rows = self.fleet.campaigns()
+        except LOST:
+            return
+        open_units = sum(row["units_open"] + row["repositories_open"] for row in rows)
+        if open_units < 5:
+            self.submit()
+
+    # -- blows ------------------------------------------------------------------------------------
+
+    def strike(self, event):
+        self.say(str(event))
+        getattr(self, "on_" + event.kind.removeprefix("coordinator_") if event.kind.startswith("coordinator_")
+                else "on_" + event.kind)(event)
+        event.state = "struck"
+
+    def mend(self, event):
+        undo = self.running.pop(event.number, None)
+        if undo:
+            undo()
+        event.state = "mended"
+
+    def daemon(self, event):
+        return self.fleet.daemons()[event.target]
+
+    def host(self, event):
+        return self.fleet.hosts[int(event.target[1:]) - 1]
+
+    def excuse(self, event, extra=0.0):
+        """Containers of a worker that is down, stopped or cut from its engine may outlive its leases."""
+        names = [event.target] if event.target in self.ids else list(self.ids)
+        now = time.time()
+        self.excused += [(self.ids[name], now - 1, now + event.seconds + chaos_fleet.LEASE_S + extra, OUTLIVES_S) for name in names]
+
+    def on_stop(self, event):
+        daemon = self.daemon(event)
+        self.excuse(event, extra=30)
+        process = daemon.process
+        process.send_signal(signal.SIGSTOP)
+        self.running[event.number] = lambda: process.send_signal(signal.SIGCONT)
+
+    def on_term(self, event):
+        self.daemon(event).signal(signal.SIGTERM)
+
+    def on_kill(self, event):
+        self.excuse(event)
+        with self.fleet.lock:
+            self.fleet.hold_down(event.target, event.seconds)
+            self.daemon(event).kill()
+
+    def on_cut(self, event, chains=("INPUT", "OUTPUT"), share=1.0):
+        host = self.host(event)
+        host.cut(chains, share)
+        self.running[event.number] = host.mend
+
+    def on_cut_up(self, event):
+        self.on_cut(event, ("OUTPUT",))
+
+    def on_cut_down(self, event):
+        self.on_cut(event, ("INPUT",))
+
+    def on_loss(self, event):
+        self.on_cut(event, share=0.05 + 0.35 * event.amount)
+
+    def on_delay(self, event):
+        links = self.fleet.links[self.host(event)]
+        for link in links:
+            link.delay = 0.05 + 2.5 * event.amount
+
+        def undo():
+            for link in links:
+                link.delay = 0.0
+
+        self.running[event.number] = undo
+
+    def on_rate(self, event):
+        host = self.host(event)
+        self.fleet.limit_rate(host, 24 + int(200 * event.amount))
+        self.running[event.number] = lambda: self.fleet.unlimit_rate(host)
+
+    def on_twin(self, event):
+        self.excuse(event, extra=chaos_fleet.LEASE_S)
+        twin = self.fleet.start_twin(int(event.target[1:]))
+        self.running[event.number] = lambda: twin.alive() and twin.kill()
+
+    def on_disk(self, event):
+        path = self.fleet.dir / "coordinator"
+        self.fleet.fill(path)
+        self.running[event.number] = lambda: self.fleet.unfill(path)
+
+    def on_worker_disk(self, event):
+        path = self.fleet.dir / event.target
+        self.fleet.fill(path)
+        self.running[event.number] = lambda: self.fleet.unfill(path)
+
+    def on_engine_term(self, event):
+        self.excuse(event, extra=30)
+        self.engine.stop()
+        self.engine.start(wait=0)
+
+    def on_engine_kill(self, event):
+        self.excuse(event, extra=30)
+        self.engine.stop(signal.SIGKILL)
+        self.running[event.number] = lambda: self.engine.start(wait=0)
+
+    def on_engine_stop(self, event):
+        self.excuse(event, extra=30)
+        self.engine.send(signal.SIGSTOP)
+        self.running[event.number] = lambda: self.engine.send(signal.SIGCONT)
+
+    def on_clock(self, event, which):
+        far = event.amount * 7200 - 3600
+        self.fleet.set_clock(which, int(far))
+        self.running[event.number] = lambda: self.fleet.set_clock(which, 0)
+
+    def on_clock_coordinator(self, event):
+        self.on_clock(event, "coordinator")
+
+    def on_clock_workers(self, event):
+        # By a fast clock every container is past its deadline: workers may end one another's.
+        self.excuse(event, extra=30)
+        self.on_clock(event, "workers")
+
+    def on_garbage(self, event):
+        ports = [self.fleet.control_port, self.fleet.bulk_port, self.fleet.http_port]
+        noise = chaos_fleet.Noise(ports, event.kind, event.amount, event.number)
+        self.running[event.number] = noise.stop
+
+    on_slow_handshakes = on_garbage
+
+    # -- the run ----------------------------------------------------------------------------------
+
+    def watch_containers(self, stop):
+        """What the engine tells of containers, over its restarts."""
+        while not stop.is_set():
+            try:
+                events = harness.engine_api.ContainerEvents(self.engine.api)
+            except LOST:
+                time.sleep(0.2)
+                continue
+            while events.is_alive() and not stop.is_set():
+                time.sleep(0.1)
+            events.close()
+            self.executions += events.ended
+
+    def run(self):
+        events = schedule.schedule(self.chosen.seed, self.chosen.seconds, chaos_fleet.WORKERS, chaos_fleet.SMALL, self.chosen.without)
+        # One round in quiet: what a fault may not change is known to be right.
+        self.began = time.monotonic()
+        self.submit()
+        self.settle()
+        stop = threading.Event()
+        watcher = threading.Thread(target=self.watch_containers, args=(stop,), daemon=True)
+        watcher.start()
+        self.began = time.monotonic()
+        waiting, holding, looked = list(events), [], 0.0
+        while time.monotonic() - self.began < self.chosen.seconds:
+            now = time.monotonic() - self.began
+            while waiting and waiting[0].at <= now:
+                self.strike(waiting[0])
+                holding.append(waiting.pop(0))
+            for event in [event for event in holding if event.end <= now]:
+                holding.remove(event)
+                self.mend(event)
+            self.fleet.supervise()
+            if now - looked > 1:
+                looked = now
+                self.keep_busy()
+            time.sleep(0.05)
+        for event in holding:
+            self.mend(event)
+        self.say("faults stop")
+        self.settle()
+        stop.set()
+        watcher.join(10)
+        return self.report(events)
+
+    def settle(self):
+        """Everything comes to its end."""
+        deadline = time.monotonic() + FINAL_S
+        problem = "nothing was looked at"
+        while time.monotonic() < deadline:
+            self.fleet.supervise()
+            try:
+                problem = self.unsettled()
+                if not problem:
+                    self.say("all is over")
+                    return
+            except LOST as lost:
+                problem = str(lost)
+            time.sleep(0.5)
+        raise AssertionError(f"{FINAL_S} s after the last fault: {problem}\n{self.fleet.tails()}")
+
+    def unsettled(self):
+        for client in self.clients:
+            if client.poll() is None:
+                return "a client is still submitting"
+        self.keep_busy_no_more()
+        rows = [row for row in self.fleet.campaigns() if row["state"] not in ("finished", "cancelled")]
+        if rows:
+            return f"campaigns are open: {[(row['name'], row['state'], row['tasks']) for row in rows]}"
+        left = self.fleet.own_containers()
+        if left:
+            return f"containers are left: {[(one['Names'], one['State']) for one in left]}"
+        waiting = [str(file) for file in self.fleet.dir.glob("w*/outbox/*.result")]
+        return f"results wait: {waiting}" if waiting else ""
+
+    def keep_busy_no_more(self):
+        for client in self.clients:
+            if client.returncode == 0:
+                self.promised.append(json.loads(client.stdout.read())["id"])
+        self.clients = []
+
+    def report(self, events):
+        self.fleet.http_timeout = 30
+        rows = self.fleet.campaigns()
+        record = history.collect(self.fleet, [row["id"] for row in rows], None, self.excused)
+        record.runs = self.executions
+        wrong = history.judge(record) + self.fleet.crashes()
+        wrong += [f"campaign {campaign} was promised, and is not there" for campaign in set(self.promised) - set(record.units)]
+        wrong += self.lies(record)
+        verdicts = collections.Counter(f"{row['verdict']}" + (f":{row['reason']}" if row["reason"] != "none" else "")
+                                       for units in record.units.values() for row in units)
+        print(f"faults: {dict(sorted(collections.Counter(event.kind for event in events).items()))}")
+        print(f"ends of processes: {dict(collections.Counter(self.fleet.ends))}")
+        print(history.figures(record))
+        print(f"verdicts: {dict(verdicts.most_common())}")
+        for line in wrong:
+            print("WRONG", line)
+        print(f"seed {self.chosen.seed}: " + (f"{len(wrong)} promises broken" if wrong else "all promises kept"))
+        return not wrong
+
+    @staticmethod
+    def lies(record):
+        """A fault is never the repository's: a unit is judged rightly, or inconclusive."""
+        right = {"pass": "passing", "fail": "failing", "slow": "passing", "sleep": "passing"}
+        return [f"{row['module']}: {row['verdict']} ({row['reason']}: {row['message'][:200]})"
+                for rows in record.units.values() for row in rows
+                for word, verdict in right.items()
+                if word in row["module"] and row["verdict"] not in (verdict, "inconclusive")]
+
+    def close(self, keep):
+        for number in list(self.running):
+            self.running.pop(number)()
+        for client in self.clients:
+            client.kill()
+        self.engine.send(signal.SIGCONT)
+        if self.fleet:
+            self.fleet.close(keep=keep)
+        if keep:
+            shutil.copy(self.engine.log, self.scratch / "dockerd.log")
+        self.engine.close()
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--bin", default=os.environ.get("CUPEL_BIN_DIR"), help="directory of the built programs")
+    arguments.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
+    arguments.add_argument("--seconds", type=int, default=600)
+    arguments.add_argument("--without", nargs="*", default=[], choices=list(schedule.KINDS), help="leave these kinds of faults out")
+    arguments.add_argument("--engine-data", default="/var/lib/cupel-chaos-engine", help="where the engine keeps its images")
+    arguments.add_argument("--list", action="store_true", help="print the schedule alone")
+    chosen = arguments.parse_args()
+    if chosen.list:
+        for event in schedule.schedule(chosen.seed, chosen.seconds, chaos_fleet.WORKERS, chaos_fleet.SMALL, chosen.without):
+            print(event)
+        return 0
+    if not chosen.bin:
+        arguments.error("--bin or CUPEL_BIN_DIR names the directory of the built programs")
+    harness.clean_up_on_term()
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="cupel-chaos-", dir="/var/tmp"))
+    good, run = False, None
+    try:
+        run = Chaos(chosen, scratch)
+        run.open()
+        good = run.run()
+    except AssertionError as failure:
+        print("WRONG", failure)
+    finally:
+        if run:
+            run.close(keep=not good)
+        if good:
+            shutil.rmtree(scratch, ignore_errors=True)
+        else:
+            print(f"seed {chosen.seed}; evidence: {run.fleet.dir if run and run.fleet else ''} {scratch}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
