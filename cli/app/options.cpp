@@ -165,7 +165,8 @@ class Builder {
     local_options(results, false);
     CLI::App* flakes =
         verb(app_, "flakes", "What comes and goes, counted over all campaigns", Verb::flakes);
-    flakes->add_option("--repository", r_.repo_glob, "Only of this repository, as results name it");
+    flakes->add_option("--repository", r_.repo_glob,
+                       "Only of this repository: its URL, folder or module path");
     local_options(flakes, false);
     CLI::App* logs = verb(app_, "logs", "Output of a unit's check", Verb::logs);
     campaign_argument(logs);

@@ -12,13 +12,6 @@ namespace {
 /// A larger change is no part of a script.
 constexpr std::size_t kMailBytesMax = 1 << 20;
 
-const json& member(const json& object, const char* key) {
-  static const json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
-}
-
 /// The runs of the side that is asked for, and the change, also where its patch is withheld.
 Result<SideEvidence> evidence_of(const json& unit, const Request& request,
                                  httpclient::Client& client) {

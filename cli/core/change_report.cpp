@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <set>
 
 namespace cupel::cli {
 namespace {
-
-const json& member(const json& object, const char* key) {
-  static const json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
-}
 
 std::string number(double value) {
   std::array<char, 32> text{};
@@ -25,18 +17,6 @@ const json& comparison_of(const json& unit) {
   return member(unit, "comparison");
 }
 
-/// The unit's own finding says more than the comparison, which keeps a message's beginning.
-std::string words_of(const json& unit, const json& item) {
-  for (const json& finding : list_of(unit, "findings")) {
-    const bool same = text_of(finding, "kind") == text_of(item, "kind") &&
-                      text_of(finding, "package") == text_of(item, "package") &&
-                      text_of(finding, "test") == text_of(item, "test") &&
-                      text_of(finding, "message").starts_with(text_of(item, "message"));
-    if (same) return text_of(finding, "message");
-  }
-  return text_of(item, "message");
-}
-
 }  // namespace
 
 bool has_change(const ReportData& data) {
@@ -44,63 +24,6 @@ bool has_change(const ReportData& data) {
   if (change.is_object()) return !change.contains("none");
   return std::ranges::any_of(data.results,
                              [](const json& unit) { return comparison_of(unit).is_object(); });
-}
-
-std::vector<Cause> causes_of(const json& unit) {
-  std::vector<Cause> causes;
-  std::set<std::string> seen;
-  const auto add = [&](std::string name, const json& item) {
-    if (name.empty() || !seen.insert(name).second) return;
-    causes.push_back({std::move(name), text_of(item, "kind"),
-                      first_line(text_of(item, "message"), 200), excerpt_of(words_of(unit, item))});
-  };
-  for (const json& item : list_of(comparison_of(unit), "introduced")) {
-    if (text_of(item, "fate") != "confirmed") continue;
-    const json& dependency = member(item, "dependency");
-    if (dependency.is_object()) {
-      const std::string to = text_of(dependency, "to");
-      add("dependency:" + text_of(dependency, "module") + "@" + (to.empty() ? "none" : to), item);
-    }
-    add(text_of(item, "signature"), item);
-  }
-  return causes;
-}
-
-std::vector<Group> group_by_cause(const std::vector<json>& results) {
-  struct Member {
-    const json* unit;
-    std::vector<Cause> causes;
-  };
-  std::vector<Member> members;
-  std::map<std::string, std::size_t> often;
-  for (const json& unit : results) {
-    std::vector<Cause> causes = causes_of(unit);
-    if (causes.empty()) continue;
-    for (const Cause& cause : causes) ++often[cause.name];
-    members.push_back({&unit, std::move(causes)});
-  }
-  std::map<std::string, Group> groups;
-  for (const Member& one : members) {
-    // The first of equally frequent ones: a dependency stands before the finding that names it.
-    const auto best = std::ranges::max_element(
-        one.causes,
-        [&often](const Cause& a, const Cause& b) { return often[a.name] < often[b.name]; });
-    Group& group = groups[best->name];
-    if (group.units.empty()) {
-      group.kind = best->kind;
-      group.message = best->message;
-      group.signature = best->name;
-      group.excerpt = best->excerpt;
-      group.example = unit_name(*one.unit);
-    }
-    group.units.push_back(unit_name(*one.unit));
-  }
-  std::vector<Group> ordered;
-  for (auto& [name, group] : groups) {
-    std::ranges::sort(group.units);
-    ordered.push_back(std::move(group));
-  }
-  return ordered;
 }
 
 PatchCounts count_patches(const std::vector<json>& results) {

@@ -1,5 +1,5 @@
-/// What reports say about campaigns that compare two sides: common causes, patches, and how many
-/// false regressions to expect.
+/// What reports say about campaigns that compare two sides: patches, and how many false regressions
+/// to expect.
 #pragma once
 
 #include "cli/core/report_data.hpp"
@@ -14,21 +14,6 @@ namespace cupel::cli {
 
 /// True for a campaign with a change, by its document; without one by its results.
 [[nodiscard]] bool has_change(const ReportData& data);
-
-/// One cause that a unit may share with others: a finding's signature, or the version of a
-/// dependency that it got.
-struct Cause {
-  std::string name;  ///< "dependency:M@V" or the signature.
-  std::string kind;
-  std::string message;
-  std::string excerpt;  ///< As of Group.
-};
-/// The confirmed new problems of a unit, without repetition; empty for a unit that has none.
-[[nodiscard]] std::vector<Cause> causes_of(const json& unit);
-
-/// Each unit with causes is in exactly one group: that of its most frequent cause, so the counts
-/// add up to the number of those units.
-[[nodiscard]] std::vector<Group> group_by_cause(const std::vector<json>& results);
 
 struct PatchCounts {
   std::size_t ready = 0;

@@ -1,24 +1,14 @@
 #include "cli/core/report_data.hpp"
 
-#include "cli/core/change_report.hpp"
 #include "common/text/utf8.hpp"
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
-#include <set>
 #include <tuple>
 
 namespace cupel::cli {
 namespace {
-
-const json& member(const json& object, std::string_view key) {
-  static const json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(std::string(key));
-  return found == object.end() ? kNull : *found;
-}
 
 int reading_rank(const std::string& verdict) {
   constexpr std::array<std::string_view, 7> kOrder = {
@@ -28,6 +18,13 @@ int reading_rank(const std::string& verdict) {
 }
 
 }  // namespace
+
+const json& member(const json& object, std::string_view key) {
+  static const json kNull;
+  if (!object.is_object()) return kNull;
+  const auto found = object.find(std::string(key));
+  return found == object.end() ? kNull : *found;
+}
 
 std::string text_of(const json& object, std::string_view key) {
   const json& value = member(object, key);
@@ -93,67 +90,6 @@ std::string sum_line(const std::vector<json>& results) {
     separator = " + ";
   }
   return out;
-}
-
-std::vector<Group> group_failures(const std::vector<json>& results) {
-  struct Found {
-    std::string kind;
-    std::string message;
-    std::set<std::string> units;
-    std::string excerpt;
-    std::string example;
-  };
-  std::map<std::string, Found> groups;
-  for (const json& unit : results) {
-    const std::string verdict = verdict_of(unit);
-    if (verdict != "failing" && verdict != "inconclusive" && verdict != "regressed" &&
-        verdict != "changed_failure") {
-      continue;
-    }
-    if (!causes_of(unit).empty()) continue;
-    bool grouped = false;
-    for (const json& finding : list_of(unit, "findings")) {
-      const auto kind = parse_name<FindingKind>(text_of(finding, "kind"));
-      const std::string signature = text_of(finding, "signature");
-      if (!kind || !is_conclusive(*kind) || signature.empty()) continue;
-      Found& group = groups[signature];
-      if (group.units.empty()) {
-        group.kind = text_of(finding, "kind");
-        group.message = first_line(text_of(finding, "message"), 200);
-        group.excerpt = excerpt_of(text_of(finding, "message"));
-        group.example = unit_name(unit);
-      }
-      group.units.insert(unit_name(unit));
-      grouped = true;
-    }
-    if (grouped) continue;
-    // Without a finding the reason is what units have in common.
-    const std::string reason = text_of(unit, "reason");
-    Found& group = groups["reason:" + reason];
-    if (group.units.empty()) {
-      group.kind = reason;
-      group.message = first_line(message_of(unit), 200);
-      group.excerpt = excerpt_of(message_of(unit));
-      group.example = unit_name(unit);
-    }
-    group.units.insert(unit_name(unit));
-  }
-  std::vector<Group> ordered;
-  for (auto& [signature, found] : groups) {
-    ordered.push_back({.id = {},
-                       .kind = found.kind,
-                       .message = found.message,
-                       .signature = signature,
-                       .units = {found.units.begin(), found.units.end()},
-                       .excerpt = found.excerpt,
-                       .example = found.example});
-  }
-  std::ranges::move(group_by_cause(results), std::back_inserter(ordered));
-  std::ranges::sort(ordered, [](const Group& a, const Group& b) {
-    return std::tuple(b.units.size(), a.signature) < std::tuple(a.units.size(), b.signature);
-  });
-  for (std::size_t i = 0; i < ordered.size(); ++i) ordered[i].id = "G" + std::to_string(i + 1);
-  return ordered;
 }
 
 std::vector<const json*> in_reading_order(const std::vector<json>& results) {

@@ -22,6 +22,8 @@ struct ReportData {
   std::vector<json> results;  ///< Units of docs/api.md, in any order.
 };
 
+/// A member, null where it is missing.
+[[nodiscard]] const json& member(const json& object, std::string_view key);
 /// A member as text: a string as it is, a number as written, else "".
 [[nodiscard]] std::string text_of(const json& object, std::string_view key);
 [[nodiscard]] double number_of(const json& object, std::string_view key, double fallback = 0);
@@ -42,21 +44,6 @@ struct ReportData {
 [[nodiscard]] std::string message_of(const json& unit);
 /// "12 units = 10 passing + 2 failing".
 [[nodiscard]] std::string sum_line(const std::vector<json>& results);
-
-/// Failures with one signature.
-struct Group {
-  std::string id;                  ///< "G1", the largest first.
-  std::string kind;                ///< Finding kind, or the reason where there is no finding.
-  std::string message;             ///< Of its first finding.
-  std::string signature;           ///< Or "dependency:M@V", or "reason:R".
-  std::vector<std::string> units;  ///< Names, sorted, each once.
-  std::string excerpt;             ///< What one of them, `example`, printed: some lines.
-  std::string example;             ///< A unit's name.
-};
-/// Of the units without a good end, the largest first. A unit of a campaign with a change is in one
-/// group, that of its most frequent cause (change_report.hpp); another one in one for each of its
-/// signatures.
-[[nodiscard]] std::vector<Group> group_failures(const std::vector<json>& results);
 
 /// Units ordered for people: failing, inconclusive, refused, cancelled, open, the others; then by
 /// name.

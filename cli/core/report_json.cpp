@@ -1,6 +1,9 @@
 #include "cli/core/change_report.hpp"
+#include "cli/core/groups.hpp"
 #include "cli/core/reports.hpp"
 #include "common/core/version.hpp"
+
+#include <algorithm>
 
 namespace cupel::cli {
 namespace {
@@ -8,7 +11,8 @@ namespace {
 json totals_of(const ReportData& data) {
   json verdicts = json::object();
   for (const auto& [verdict, count] : count_verdicts(data.results)) verdicts[verdict] = count;
-  return {{"units", data.results.size()}, {"verdicts", std::move(verdicts)}};
+  const auto failed = std::ranges::count_if(data.results, has_failed);
+  return {{"units", data.results.size()}, {"failed", failed}, {"verdicts", std::move(verdicts)}};
 }
 
 json groups_of(const ReportData& data) {
@@ -17,6 +21,7 @@ json groups_of(const ReportData& data) {
     groups.push_back({{"id", group.id},
                       {"kind", group.kind},
                       {"message", group.message},
+                      {"count", group.units.size()},
                       {"signature", group.signature},
                       {"units", group.units},
                       {"excerpt", group.excerpt},

@@ -1,5 +1,6 @@
 #include "cli/core/change_report.hpp"
 #include "cli/core/gate.hpp"
+#include "cli/core/groups.hpp"
 #include "cli/core/reports.hpp"
 #include "cli/core/results_view.hpp"
 #include "common/text/units.hpp"

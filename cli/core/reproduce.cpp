@@ -11,13 +11,6 @@ namespace {
 /// The go line of a module without one, as acquire writes it.
 constexpr const char* kGoLine = "go 1.16";
 
-const json& member(const json& object, const char* key) {
-  static const json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(key);
-  return found == object.end() ? kNull : *found;
-}
-
 std::uint64_t bytes_at(const json& limits, const char* key, std::uint64_t fallback) {
   return text::parse_size(text_of(limits, key)).value_or(fallback);
 }

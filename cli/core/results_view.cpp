@@ -1,6 +1,7 @@
 #include "cli/core/results_view.hpp"
 
 #include "cli/core/change_report.hpp"
+#include "cli/core/groups.hpp"
 #include "cli/core/next_steps.hpp"
 #include "cli/core/table.hpp"
 

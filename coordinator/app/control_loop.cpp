@@ -150,9 +150,11 @@ void ControlLoop::commit(Commit commit) {
         }
         for (const EventRow& event : applied->events) log_order(event);
         if (!applied->events.empty()) parts_.publish(std::move(applied->events));
-        asio::post(parts_.loop, [this, batch, specs = std::move(applied->specs)]() mutable {
-          on(StoreCommitted{batch, std::move(specs)});
-        });
+        asio::post(parts_.loop,
+                   [this, answer = StoreCommitted{batch, std::move(applied->specs),
+                                                  std::move(applied->baselines)}]() mutable {
+                     on(std::move(answer));
+                   });
       });
 }
 

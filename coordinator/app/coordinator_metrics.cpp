@@ -66,6 +66,8 @@ void CoordinatorMetrics::make_task_metrics() {
                              "Messages with a token that is not the live one", {{"type", what}});
   }
   dead_letters_ = followed("cupel_dead_letters_total", "Tasks that used up a budget");
+  baselines_reused_ =
+      followed("cupel_baselines_reused_total", "Before sides taken over from earlier campaigns");
   for (const char* how : {"replayed", "dropped"}) {
     letters_handled_[how] = followed("cupel_dead_letters_handled_total",
                                      "Dead letters by what people did with them", {{"how", how}});
@@ -219,6 +221,7 @@ void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
   fenced_["result"].follow(counters.fenced_results);
   fenced_["log"].follow(counters.fenced_logs);
   dead_letters_.follow(counters.dead_letters);
+  baselines_reused_.follow(counters.baselines_reused);
   letters_handled_["replayed"].follow(counters.dead_letters_replayed);
   letters_handled_["dropped"].follow(counters.dead_letters_dropped);
   for (std::size_t verdict = 0; verdict < kVerdicts; ++verdict) {

@@ -84,6 +84,7 @@ class CoordinatorMetrics {
   std::map<std::string, Followed> retries_;
   std::map<std::string, Followed> fenced_;
   Followed dead_letters_;
+  Followed baselines_reused_;
   std::map<std::string, Followed> letters_handled_;
   Gauge* campaigns_running_ = nullptr;
   Gauge* campaigns_paused_ = nullptr;

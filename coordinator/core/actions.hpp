@@ -106,10 +106,12 @@ struct TrustChanged {
 };
 /// At least once a second.
 struct Tick {};
-/// The batch is durable. `specs` as the store's Applied: one for every TaskLeased of the batch.
+/// The batch is durable. `specs` and `baselines` as the store's Applied: a spec for every
+/// TaskLeased of the batch, a before side for each BaselineWanted that has one.
 struct StoreCommitted {
   BatchId batch = 0;
   std::map<TaskId, std::string> specs;
+  std::map<UnitId, BaselineRow> baselines = {};
 };
 /// The batch may or may not be durable: this machine is over (StoreLost). The app opens the store
 /// again, recovers, and makes a new machine.

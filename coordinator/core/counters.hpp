@@ -47,7 +47,9 @@ struct Counters {
   std::uint64_t retries_overrun = 0;
   std::uint64_t retries_undelivered =
       0;  ///< A lease that never reached its worker: not counted against the task.
-  std::uint64_t holders_replaced = 0;  ///< Repositories acquired again elsewhere.
+  std::uint64_t holders_replaced = 0;    ///< Repositories acquired again elsewhere.
+  std::uint64_t repositories_moved = 0;  ///< To another worker, so that it repeats a difference.
+  std::uint64_t baselines_reused = 0;    ///< Before sides taken over from earlier campaigns.
   std::uint64_t dead_letters = 0;
   std::uint64_t dead_letters_replayed = 0;
   std::uint64_t dead_letters_dropped = 0;

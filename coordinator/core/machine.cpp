@@ -168,7 +168,7 @@ void Machine::State::on(StoreCommitted& event) {
     Batch done = std::move(pending.front());
     pending.pop_front();
     committed = done.id;
-    for (Promise& promise : done.promises) keep(promise, event.specs);
+    for (Promise& promise : done.promises) keep(promise, event);
   }
 }
 
@@ -177,14 +177,14 @@ void Machine::State::on(StoreFailed& event) {
   out.emplace_back(StoreLost{std::move(event.error)});
 }
 
-void Machine::State::keep(Promise& promise, const std::map<TaskId, std::string>& specs) {
+void Machine::State::keep(Promise& promise, const StoreCommitted& answer) {
   if (auto* to_send = std::get_if<Send>(&promise)) {
     ++counters.sent.at(to_send->message.index());
     out.emplace_back(std::move(*to_send));
-  } else if (auto* answer = std::get_if<Reply>(&promise)) {
-    out.emplace_back(std::move(*answer));
+  } else if (auto* reply = std::get_if<Reply>(&promise)) {
+    out.emplace_back(std::move(*reply));
   } else if (const auto* lease = std::get_if<LeaseReady>(&promise)) {
-    send_lease(*lease, specs);
+    send_lease(*lease, answer.specs);
   } else if (auto* session = std::get_if<SessionReady>(&promise)) {
     Worker& worker = fleet[session->worker];
     if (worker.session != session->session) return;  // replaced or lost meanwhile
@@ -193,6 +193,9 @@ void Machine::State::keep(Promise& promise, const std::map<TaskId, std::string>&
     if (worker.drain) send(session->worker, drain_order(session->worker));
   } else if (const auto* probe = std::get_if<ProbeReady>(&promise)) {
     send_probe(*probe);
+  } else if (const auto* baseline = std::get_if<BaselineReady>(&promise)) {
+    const auto found = answer.baselines.find(baseline->id);
+    baseline_ready(*baseline, found == answer.baselines.end() ? nullptr : &found->second);
   } else if (const auto* step = std::get_if<StepOn>(&promise)) {
     step_campaign(step->campaign);
   }

@@ -60,6 +60,7 @@ void Machine::State::on(Tick& /*event*/) {
   }
   tend_probes();
   check_holders();
+  check_moves();
   tend_tools();
   check_deadlines();
 }

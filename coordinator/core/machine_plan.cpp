@@ -26,7 +26,8 @@ void Machine::State::acquired_first(Handle handle, Handle worker, planner::Sourc
   --campaign.open_repositories;
   if (plan.pinned) {
     repository.commit = plan.commit;
-    write(RepositoryPinned{repository.id, plan.commit, plan.tree, fleet[worker].id});
+    write(
+        RepositoryPinned{repository.id, plan.commit, plan.tree, fleet[worker].id, plan.committed});
     set_holder(handle, worker);
     JsonLine body;
     body.text("repository", source_of(repository).name())
@@ -37,8 +38,12 @@ void Machine::State::acquired_first(Handle handle, Handle worker, planner::Sourc
   }
   // All of them first: a repository counts as over once it has no open unit.
   std::vector<Handle> made;
-  for (const planner::PlannedUnit& unit : plan.units)
+  for (const planner::PlannedUnit& unit : plan.units) {
     made.push_back(create_unit(handle, unit.info));
+    // Nothing completes the manifests of a vendored unit: it runs on the commit's own tree.
+    planner::Progress* progress = units[made.back()].progress.get();
+    if (progress != nullptr && unit.info.vendored) progress->before_tree = plan.tree;
+  }
   for (std::size_t i = 0; i < made.size(); ++i)
     begin_unit(made[i], std::move(plan.units[i]), plan.pinned ? TaskId{} : task);
   if (repository.first_unit == kNoHandle) set_holder(handle, kNoHandle);
@@ -47,6 +52,7 @@ void Machine::State::acquired_first(Handle handle, Handle worker, planner::Sourc
 void Machine::State::acquired_again(Handle handle, Handle worker, const planner::SourcePlan& plan) {
   Repository& repository = repositories[handle];
   if (!plan.pinned) {
+    if (move_back(handle)) return;
     const auto* judgement = std::get_if<planner::Judgement>(&plan.units.front().plan);
     fail_repository(handle, judgement != nullptr ? *judgement : planner::Judgement{});
     return;
@@ -58,6 +64,7 @@ void Machine::State::acquired_again(Handle handle, Handle worker, const planner:
                                                             plan.commit));
     return;
   }
+  moves.erase(handle);
   if (repository.first_unit == kNoHandle) return;  // all judged meanwhile
   set_holder(handle, worker);
   write(RepositoryHolder{repository.id, fleet[worker].id});
@@ -80,14 +87,14 @@ void Machine::State::acquired_again(Handle handle, Handle worker, const planner:
   }
 }
 
-void Machine::State::acquire_again(Handle handle, const std::string& /*why*/) {
+void Machine::State::acquire_again(Handle handle, const std::string& /*why*/, Handle to) {
   Repository& repository = repositories[handle];
   if (repository.source_task != kNoHandle) return;
   set_holder(handle, kNoHandle);
   if (repository.first_unit == kNoHandle || repository.failed) return;
   ++counters.holders_replaced;
   write(RepositoryHolder{repository.id, {}});
-  create_task(handle, kNoHandle, {}, acquisition_of(repository));
+  create_task(handle, kNoHandle, {}, acquisition_of(repository), to);
   for (Handle unit = repository.first_unit; unit != kNoHandle; unit = units[unit].next) {
     units[unit].modules_at = kNoHandle;
     units[unit].changed_at = kNoHandle;
@@ -153,7 +160,12 @@ void Machine::State::begin_unit(Handle unit, planner::PlannedUnit planned, TaskI
     return;
   }
   planner::UnitPlan plan = plan_from_start(unit, planned.info);
-  auto& next = std::get<planner::NextTask>(plan);
+  go_on(unit, std::get<planner::NextTask>(std::move(plan)), planned.info);
+}
+
+void Machine::State::go_on(Handle unit, planner::NextTask next, const UnitInfo& info) {
+  if (ask_baseline(unit, next.step, info)) return;
+  confirm_elsewhere(unit, next.step);
   create_task(units[unit].repository, unit, next.step, std::move(next.work));
 }
 
@@ -166,12 +178,12 @@ planner::UnitPlan Machine::State::plan_from_start(Handle handle, const UnitInfo&
 }
 
 planner::UnitPlan Machine::State::plan_on(Handle handle, planner::Step done, const UnitInfo& info,
-                                          const TaskResult& result) {
+                                          const TaskResult& result, Handle worker) {
   Unit& unit = units[handle];
   const Repository& repository = repositories[unit.repository];
   if (!unit.progress) return planner::plan_after(done.stage, info, repository.commit, result);
   const CampaignEntry& campaign = campaigns.at(repository.campaign);
-  planner::record(*unit.progress, done, result);
+  planner::record(*unit.progress, question_of(repository), done, result, fleet[worker].id);
   planner::UnitPlan plan =
       planner::plan_next(question_of(repository), info, repository.commit, *unit.progress);
   if (std::holds_alternative<planner::NextTask>(plan)) {
@@ -201,6 +213,15 @@ void Machine::State::write_comparison(const Unit& unit, const planner::Judgement
                        {"probes", culprit->probes},
                        {"minimal", culprit->minimal}};
   }
+  if (const auto& reused = unit.progress->reused) {
+    body["baseline"] = {{"reused", true},
+                        {"campaign", reused->campaign.text()},
+                        {"unit", reused->unit.text()},
+                        {"at", to_rfc3339(reused->at)}};
+  } else {
+    body["baseline"] = {{"reused", false}};
+  }
+  settle_baseline(unit, known, found ? &*found : nullptr);
   // Repeats of units that differ are no fair sample.
   if (!unit.progress->sample) body.erase("aa");
   write(UnitCompared{unit.id, campaign.id,
@@ -208,7 +229,7 @@ void Machine::State::write_comparison(const Unit& unit, const planner::Judgement
   for (std::size_t i = 0; found && i < found->flakes.size(); ++i) {
     const compare::Flake& flake = found->flakes[i];
     const compare::Mark& mark = book.marks[flake.mark];
-    write(FlakeSeen{source_of(repository).name(), known.module_path, mark.key, mark.signature,
+    write(FlakeSeen{source_of(repository).repository(), known.module_path, mark.key, mark.signature,
                     flake.hits, flake.runs, campaign.id, now.wall});
   }
 }
@@ -252,6 +273,7 @@ void Machine::State::finish_unit(Handle handle, const planner::Judgement& judgem
 void Machine::State::close_repository(Handle handle) {
   Repository& repository = repositories[handle];
   if (repository.source_task != kNoHandle) cancel_task(repository.source_task);
+  moves.erase(handle);
   set_holder(handle, kNoHandle);
 }
 

@@ -171,7 +171,8 @@ void Machine::State::recover_task(const TaskRow& row,
   task.campaign = repository.campaign;
   task.repository = home->second;
   task.unit = row.unit ? unit->second : kNoHandle;
-  task.preferred = preferred;
+  // An acquisition that was meant for one worker is anybody's after a restart.
+  task.preferred = row.unit ? preferred : kNoHandle;
   task.kind = row.kind;
   task.step = row.step;
   task.state = row.state;
@@ -263,7 +264,7 @@ void Machine::State::resume_repository(Handle handle, const std::map<Handle, Uni
 void Machine::State::resume_unit(Handle unit, const UnitInfo& info) {
   planner::UnitPlan plan = plan_from_start(unit, info);
   if (auto* step = std::get_if<planner::NextTask>(&plan)) {
-    create_task(units[unit].repository, unit, step->step, std::move(step->work));
+    go_on(unit, std::move(*step), info);
   } else {
     finish_unit(unit, std::get<planner::Judgement>(plan), &info, {}, 0);
   }

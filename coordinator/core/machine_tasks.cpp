@@ -140,7 +140,7 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
   }
   const UnitInfo info = work && unit_of(*work) != nullptr ? *unit_of(*work) : UnitInfo{};
   const planner::Step step = planner::Step::unpacked(task.step);
-  planner::UnitPlan plan = plan_on(unit, step, info, result);
+  planner::UnitPlan plan = plan_on(unit, step, info, result, worker);
   finish_task(handle, token, std::move(result), dead);
   units[unit].task = kNoHandle;
   drop_task(handle);
@@ -160,7 +160,7 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
     units[unit].task = waiting;
     place(units[unit].task, &info);
   } else {
-    create_task(repository, unit, next.step, std::move(next.work));
+    go_on(unit, std::move(next), info);
   }
 }
 
@@ -280,6 +280,7 @@ void Machine::State::bury(Handle handle, Reason reason, const std::string& why) 
   const TaskId id = task.id;
   const Handle repository = task.repository;
   const Handle unit = task.unit;
+  const planner::Step step = planner::Step::unpacked(task.step);
   const std::string message =
       "given up after " + std::to_string(task.interruptions + 1) + " interrupted attempts: " + why;
   note_dead(task, reason, message);
@@ -291,11 +292,12 @@ void Machine::State::bury(Handle handle, Reason reason, const std::string& why) 
   planner::Judgement judgement = planner::judge_dead(reason, message);
   if (unit != kNoHandle) {
     units[unit].task = kNoHandle;
-    finish_unit(unit, judgement, nullptr, id, 0);
+    give_up(unit, step, std::move(judgement), id);
     return;
   }
   repositories[repository].source_task = kNoHandle;
   if (repositories[repository].acquired) {
+    if (move_back(repository)) return;
     judgement.decider = id;
     fail_repository(repository, std::move(judgement));
     return;
@@ -303,6 +305,21 @@ void Machine::State::bury(Handle handle, Reason reason, const std::string& why) 
   repositories[repository].acquired = true;
   --campaign_of(repositories[repository]).open_repositories;
   add_unit(repository, planner::whole_repository(std::move(judgement)), id);
+}
+
+/// A unit whose task will not be done. Without the last look at its patch it has its verdict all
+/// the same.
+void Machine::State::give_up(Handle handle, planner::Step step, planner::Judgement judgement,
+                             TaskId task) {
+  const Unit& unit = units[handle];
+  if (step.stage == planner::Stage::readiness && unit.progress) {
+    unit.progress->book.readiness = compare::Readiness{task, false, judgement.message, {}};
+    UnitInfo info;  // what the plan asks of it; the rest is in its record
+    info.vendored = unit.vendored;
+    const auto plan = plan_from_start(handle, info);
+    if (const auto* known = std::get_if<planner::Judgement>(&plan)) judgement = *known;
+  }
+  finish_unit(handle, judgement, nullptr, task, 0);
 }
 
 void Machine::State::note_dead(const Task& task, Reason reason, const std::string& why) {
@@ -372,7 +389,7 @@ std::optional<planner::Step> Machine::State::missing(const Task& task) const {
 }
 
 Handle Machine::State::create_task(Handle repository_handle, Handle unit_handle, planner::Step step,
-                                   Work work) {
+                                   Work work, Handle only) {
   const TaskKind kind = unit_handle == kNoHandle ? TaskKind::acquire : planner::kind_of(step.stage);
   const Repository& repository = repositories[repository_handle];
   const CampaignEntry& campaign = campaigns.at(repository.campaign);
@@ -394,6 +411,7 @@ Handle Machine::State::create_task(Handle repository_handle, Handle unit_handle,
   task.step = step.packed();
   const bool wait = must_wait(task);
   task.state = wait ? TaskState::blocked : TaskState::queued;
+  if (unit_handle == kNoHandle) task.preferred = only;
   if (unit_handle != kNoHandle && !wait) task.preferred = repository.holder;
 
   TaskRow row;

@@ -8,22 +8,6 @@
 namespace cupel::coordinator {
 namespace {
 
-/// What the worker's own selection sees (common/images/select.hpp).
-std::vector<images::Available> available_on(const Worker& worker) {
-  std::vector<images::Available> all;
-  for (const Toolchain& one : worker.capacity.toolchains) {
-    const auto version = images::GoVersion::parse(one.go_version);
-    if (!version) continue;
-    all.push_back({.identity = one.identity,
-                   .engine_id = {},
-                   .go_version = one.go_version,
-                   .minor = version->minor_text(),
-                   .has_cc = one.c_compiler,
-                   .base = {}});
-  }
-  return all;
-}
-
 /// Null: no scanner is known for this toolchain.
 const ToolPin* pin_of(const images::Available& image) {
   const images::ImageEntry* entry = images::builtin_table().find(image.minor);
@@ -39,6 +23,21 @@ std::vector<std::string> images_of(const CampaignEntry& campaign) {
 }
 
 }  // namespace
+
+std::vector<images::Available> available_on(const Worker& worker) {
+  std::vector<images::Available> all;
+  for (const Toolchain& one : worker.capacity.toolchains) {
+    const auto version = images::GoVersion::parse(one.go_version);
+    if (!version) continue;
+    all.push_back({.identity = one.identity,
+                   .engine_id = {},
+                   .go_version = one.go_version,
+                   .minor = version->minor_text(),
+                   .has_cc = one.c_compiler,
+                   .base = {}});
+  }
+  return all;
+}
 
 std::vector<images::Available> Machine::State::scan_images(const CampaignEntry& campaign,
                                                            const Worker& worker) const {

@@ -47,6 +47,7 @@ struct RepositoryRow {
   std::string commit;        ///< The pin; empty until acquired.
   std::string tree;
   WorkerId holder;           ///< Who has the snapshot; 0 none.
+  WallTime committed = {};   ///< When the commit was made; 0 = not known.
 };
 
 struct UnitRow {
@@ -105,7 +106,9 @@ struct TaskRow {
 struct CampaignCreated { CampaignRow campaign; };
 struct CampaignChanged { CampaignId id; CampaignState state; WallTime at; };
 struct RepositoryCreated { RepositoryRow repository; };
-struct RepositoryPinned { RepositoryId id; std::string commit; std::string tree; WorkerId holder; };
+struct RepositoryPinned {
+  RepositoryId id; std::string commit; std::string tree; WorkerId holder; WallTime committed = {};
+};
 struct RepositoryHolder { RepositoryId id; WorkerId holder; };  ///< Workspace gained or lost (0).
 struct UnitCreated { UnitRow unit; };
 struct UnitFinished {
@@ -121,6 +124,17 @@ struct FlakeSeen {
   std::string repository; std::string module; std::string key; std::string signature;
   std::uint32_t hits = 0; std::uint32_t runs = 0; CampaignId campaign; WallTime at;
 };
+/// A before side that others may take over until `expires`; replaces what was there. `body`: as
+/// compare::baseline_text() wrote it.
+struct BaselineKept {
+  std::string name; CampaignId campaign; UnitId unit; std::string body; WallTime at; WallTime expires;
+};
+/// It is not to be taken over any more.
+struct BaselineDropped { std::string name; };
+/// Asks for the before side of a unit; Applied::baselines gives it, where there is one.
+struct BaselineWanted { UnitId unit; std::string name; WallTime at; };
+/// A stored before side.
+struct BaselineRow { CampaignId campaign; UnitId unit; std::string body; WallTime at; };
 /// `spec`: JSON of TaskSpec::work and unit facts. Empty for the first acquisition of a repository:
 /// the repository's row says all of it.
 struct TaskCreated { TaskRow task; std::string spec; };
@@ -163,7 +177,8 @@ struct SequencesReserved { std::uint64_t ids = 0; std::uint64_t tokens = 0; };
 
 using Transition =
     std::variant<CampaignCreated, CampaignChanged, RepositoryCreated, RepositoryPinned,
-                 RepositoryHolder, UnitCreated, UnitFinished, UnitProgressed, UnitCompared, FlakeSeen, TaskCreated, TaskLeased, TaskReturned,
+                 RepositoryHolder, UnitCreated, UnitFinished, UnitProgressed, UnitCompared, FlakeSeen,
+                 BaselineKept, BaselineDropped, BaselineWanted, TaskCreated, TaskLeased, TaskReturned,
                  TaskFinished, TaskStateChanged, DeadLetterAdded, DeadLetterHandled, CampaignReopened,
                  UnitReopened, UnitRemoved, WorkerSeen, WorkerControls, EventAppended,
                  SequencesReserved>;

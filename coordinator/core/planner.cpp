@@ -58,7 +58,7 @@ std::span<const StageRule> validate_recipe() {
 
 Step Step::unpacked(std::uint64_t number) {
   const auto stage = static_cast<std::uint8_t>(number & 0xFFU);
-  if (stage > static_cast<std::uint8_t>(Stage::execute_after)) return {};
+  if (stage > static_cast<std::uint8_t>(Stage::readiness)) return {};
   return {static_cast<Stage>(stage), static_cast<std::uint8_t>(number >> 8U & 0xFFU),
           static_cast<std::uint16_t>(number >> 16U & 0xFFFFU)};
 }
@@ -67,7 +67,8 @@ TaskKind kind_of(Stage stage) {
   switch (stage) {
     case Stage::modules:
     case Stage::modules_after: return TaskKind::acquire;
-    case Stage::mutate: return TaskKind::mutate;
+    case Stage::mutate:
+    case Stage::readiness: return TaskKind::mutate;
     case Stage::execute_before:
     case Stage::execute_after: return TaskKind::execute;
   }

@@ -18,7 +18,14 @@
 namespace cupel::coordinator::planner {
 
 /// Numbers are in the store: only ever added.
-enum class Stage : std::uint8_t { modules, execute_before, mutate, modules_after, execute_after };
+enum class Stage : std::uint8_t {
+  modules,
+  execute_before,
+  mutate,
+  modules_after,
+  execute_after,
+  readiness,  ///< The last look at an after side whose patch is ready.
+};
 
 /// What a task of a unit is for. One task of a unit is open at a time, and one more may wait for
 /// it.
@@ -80,6 +87,7 @@ struct SourcePlan {
   bool pinned = false;
   std::string commit;
   std::string tree;
+  WallTime committed = {};
   std::vector<PlannedUnit> units;
 };
 [[nodiscard]] SourcePlan plan_source(const TaskResult& result);

@@ -1,6 +1,7 @@
 #include "coordinator/core/recipe.hpp"
 
 #include "coordinator/core/compare/facts_json.hpp"
+#include "coordinator/core/compare/record.hpp"
 #include "coordinator/core/compare/scan_sides.hpp"
 
 #include <nlohmann/json.hpp>
@@ -197,6 +198,23 @@ void record_probe(Progress& progress, Step step, const TaskResult& result) {
   progress.probe_modules = false;
 }
 
+/// A before side that was taken over and can't be compared with what the after side ran under is
+/// run after all.
+void refuse_other_conditions(const Question& question, Progress& progress) {
+  if (!progress.reused || progress.book.before.size() != 1 || progress.book.after.empty()) return;
+  const compare::Run& after = progress.book.after.front();
+  std::vector<std::string> explained;
+  const bool go_changes =
+      std::holds_alternative<GoVersionChange>(question.change) || go_line_changed(progress);
+  if (!compare::is_conclusive(after) ||
+      compare::why_incomparable(progress.book.before.front(), after, go_changes, explained)
+          .empty()) {
+    return;
+  }
+  progress.book.before.clear();
+  progress.reused.reset();
+}
+
 json probe_json(const ProbeRun& probe) {
   if (probe.run) return compare::to_json(*probe.run);
   return probe.unchanged ? "unchanged" : "unresolved";
@@ -223,7 +241,8 @@ std::string Question::image_after() const {
   return go == nullptr ? std::string() : go->version;
 }
 
-void record(Progress& progress, Step step, const TaskResult& result) {
+void record(Progress& progress, const Question& question, Step step, const TaskResult& result,
+            WorkerId worker) {
   if (step.variant > 0) {
     record_probe(progress, step, result);
     return;
@@ -232,10 +251,19 @@ void record(Progress& progress, Step step, const TaskResult& result) {
     case Stage::execute_before:
       compare::note_scan(progress.book, Side::before, result);
       progress.book.before.push_back(compare::run_of(progress.book, result));
+      progress.book.before.back().worker = worker;
       return;
     case Stage::execute_after:
       compare::note_scan(progress.book, Side::after, result);
       progress.book.after.push_back(compare::run_of(progress.book, result));
+      progress.book.after.back().worker = worker;
+      refuse_other_conditions(question, progress);
+      return;
+    case Stage::readiness:
+      // Whatever it says, the verdict stays.
+      progress.book.readiness =
+          compare::readiness_of(result, progress.book.change.value_or(compare::ChangeNote{}),
+                                std::holds_alternative<ApplyPatch>(question.change));
       return;
     default: break;
   }
@@ -252,8 +280,11 @@ void record(Progress& progress, Step step, const TaskResult& result) {
   if (step.stage == Stage::modules_after) progress.modules_after_done = true;
 }
 
-UnitPlan plan_next(const Question& question, const UnitInfo& unit, const std::string& commit,
-                   const Progress& progress) {
+namespace {
+
+/// Everything but the last look at the patch.
+UnitPlan plan_verdict(const Question& question, const UnitInfo& unit, const std::string& commit,
+                      const Progress& progress) {
   const auto task = [&](Step step) { return next(step, question, unit, commit, progress); };
   const compare::Book& book = progress.book;
   if (progress.stopped) return *progress.stopped;
@@ -306,6 +337,19 @@ UnitPlan plan_next(const Question& question, const UnitInfo& unit, const std::st
   return judgement;
 }
 
+}  // namespace
+
+UnitPlan plan_next(const Question& question, const UnitInfo& unit, const std::string& commit,
+                   const Progress& progress) {
+  UnitPlan plan = plan_verdict(question, unit, commit, progress);
+  const auto* judgement = std::get_if<Judgement>(&plan);
+  const bool ready =
+      judgement != nullptr && !progress.book.readiness &&
+      compare::patch_state(judgement->verdict, progress.book) == compare::PatchState::ready;
+  if (!ready) return plan;
+  return next({Stage::readiness}, question, unit, commit, progress);
+}
+
 Work work_of(Step step, const Question& question, const UnitInfo& unit, const std::string& commit,
              const Progress* progress) {
   switch (step.stage) {
@@ -332,6 +376,17 @@ Work work_of(Step step, const Question& question, const UnitInfo& unit, const st
       }
       return work;
     }
+    case Stage::readiness: {
+      Mutate work;
+      work.commit = commit;
+      work.unit = unit_after(unit, progress);
+      // A replacement is not what the build list calls its module.
+      if (std::holds_alternative<Upgrade>(question.change) && progress != nullptr &&
+          progress->book.change) {
+        work.resolved = progress->book.change->resolved;
+      }
+      return work;
+    }
     case Stage::execute_before:
     case Stage::execute_after: break;
   }
@@ -353,10 +408,11 @@ Needs needs(Step step, const Question& question, bool vendored) {
   Needs steps;
   if (step.stage == Stage::modules) return steps;
   if (!vendored) steps.add({Stage::modules});
-  const bool after = step.stage == Stage::modules_after || step.stage == Stage::execute_after;
+  const bool runs = step.stage == Stage::execute_after || step.stage == Stage::readiness;
+  const bool after = step.stage == Stage::modules_after || runs;
   if (!after || !question.mutates()) return steps;
   steps.add({Stage::mutate, 0, step.variant});
-  if (step.stage == Stage::execute_after && !vendored) {
+  if (runs && !vendored) {
     steps.add({Stage::modules_after, 0, step.variant});
   }
   return steps;
@@ -376,6 +432,15 @@ std::string progress_text(const Progress& progress) {
   if (progress.modules_done) out["modules"] = true;
   if (progress.modules_after_done) out["modules_after"] = true;
   if (progress.sample) out["sample"] = true;
+  if (progress.asked_baseline) out["asked_baseline"] = true;
+  if (progress.confirmation != Confirmation::undecided) {
+    out["elsewhere"] = progress.confirmation == Confirmation::elsewhere;
+  }
+  if (progress.reused) {
+    out["reused"] = {{"campaign", progress.reused->campaign.text()},
+                     {"unit", progress.reused->unit.text()},
+                     {"at_us", progress.reused->at.us}};
+  }
   if (progress.probe_changed) out["probe_changed"] = true;
   if (progress.probe_modules) out["probe_modules"] = true;
   for (const ProbeRun& probe : progress.probes) out["probes"].push_back(probe_json(probe));
@@ -399,6 +464,16 @@ Progress progress_from_text(const std::string& text) {
   progress.modules_done = flag("modules");
   progress.modules_after_done = flag("modules_after");
   progress.sample = flag("sample");
+  progress.asked_baseline = flag("asked_baseline");
+  if (in.contains("elsewhere")) {
+    progress.confirmation = flag("elsewhere") ? Confirmation::elsewhere : Confirmation::here;
+  }
+  if (const auto reused = in.find("reused"); reused != in.end() && reused->is_object()) {
+    progress.reused =
+        Reused{CampaignId::parse(reused->value("campaign", "")).value_or(CampaignId{}),
+               UnitId::parse(reused->value("unit", "")).value_or(UnitId{}),
+               {reused->value("at_us", std::int64_t{0})}};
+  }
   progress.probe_changed = flag("probe_changed");
   progress.probe_modules = flag("probe_modules");
   const auto probes = in.find("probes");

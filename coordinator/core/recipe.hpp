@@ -3,6 +3,7 @@
 ///
 ///   upgrade, replace, patch: modules, execute before, mutate, modules after, execute after
 ///   go:                      modules, execute before, [mutate, modules after], execute after
+///   a patch that is ready:   readiness, before the verdict
 ///
 /// A difference is repeated on both sides before it is believed (compare/conclude.hpp). What a task
 /// needs on its worker is needs(); the machine makes it again where it was lost.
@@ -46,12 +47,29 @@ struct ProbeRun {
   std::optional<compare::Run> run;  ///< Otherwise.
 };
 
+/// Where the repeats of a difference are made.
+enum class Confirmation : std::uint8_t {
+  undecided,
+  here,       ///< Where its first runs were: there is no other worker for them.
+  elsewhere,  ///< On another worker.
+};
+
+/// Whose before side a unit has taken over.
+struct Reused {
+  CampaignId campaign;
+  UnitId unit;
+  WallTime at;  ///< When that unit was judged.
+};
+
 /// What is known of an open unit of a campaign that compares.
 struct Progress {
   compare::Book book;
   std::string before_tree;    ///< Of the snapshot that execute sees; empty = not known.
   bool modules_done = false;  ///< At least once: a loss is the machine's to repair.
   bool modules_after_done = false;
+  bool asked_baseline = false;   ///< The store was asked for a before side.
+  std::optional<Reused> reused;  ///< Its answer, which stands for the first run.
+  Confirmation confirmation = Confirmation::undecided;
   bool sample = false;               ///< Its unchanged side is run once more (A/A).
   std::optional<Judgement> stopped;  ///< A stage ended the unit.
   std::vector<ProbeRun> probes;      ///< Those that are over; the next one is variant size() + 1.
@@ -77,8 +95,9 @@ struct Culprit {
 [[nodiscard]] std::string progress_text(const Progress& progress);
 [[nodiscard]] Progress progress_from_text(const std::string& text);
 
-/// Folds an accepted result (Ending::completed) into what is known.
-void record(Progress& progress, Step step, const TaskResult& result);
+/// Folds an accepted result (Ending::completed), which `worker` gave, into what is known.
+void record(Progress& progress, const Question& question, Step step, const TaskResult& result,
+            WorkerId worker = {});
 
 /// The next task or the verdict. For a plain validation too, where its unit is in the A/A sample.
 [[nodiscard]] UnitPlan plan_next(const Question& question, const UnitInfo& unit,

@@ -52,6 +52,15 @@ std::string RepositorySource::name() const {
   return refused != nullptr ? refused->name : source_name(std::get<Source>(source));
 }
 
+std::string RepositorySource::repository() const {
+  const auto* refused = std::get_if<RefusedName>(&source);
+  if (refused != nullptr) return refused->name;
+  return std::visit(Overloaded{[](const GitSource& git) { return git.url; },
+                               [](const BundleSource& bundle) { return bundle.name; },
+                               [](const ModuleSource& module) { return module.path; }},
+                    std::get<Source>(source));
+}
+
 RepositorySource source_of_entry(const campaign::RepositoryEntry& entry) {
   RepositorySource out;
   out.source = std::visit(

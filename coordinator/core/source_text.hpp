@@ -22,6 +22,8 @@ struct RepositorySource {
   std::vector<std::string> subdirs;
 
   [[nodiscard]] std::string name() const;
+  /// Without what changes from commit to commit: "https://example.com/a.git", "path", "module".
+  [[nodiscard]] std::string repository() const;
 };
 
 [[nodiscard]] RepositorySource source_of_entry(const campaign::RepositoryEntry& entry);

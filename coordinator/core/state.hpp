@@ -166,7 +166,14 @@ struct Machine::State {
     Handle worker;
     Token token;
   };
-  using Promise = std::variant<Send, Reply, LeaseReady, SessionReady, StepOn, ProbeReady>;
+  /// Go on with a unit that waits to hear whether its before side is known.
+  struct BaselineReady {
+    Handle unit;
+    UnitId id;  ///< The handle may be another unit's by then.
+    UnitInfo info;
+  };
+  using Promise =
+      std::variant<Send, Reply, LeaseReady, SessionReady, StepOn, ProbeReady, BaselineReady>;
   struct Batch {
     BatchId id = 0;
     std::vector<Promise> promises;
@@ -187,7 +194,7 @@ struct Machine::State {
   void event_line(CampaignId campaign, std::string type, JsonLine& body);
   void reply(RequestId request, Result<Reply::Done> answer);
   void flush();
-  void keep(Promise& promise, const std::map<TaskId, std::string>& specs);
+  void keep(Promise& promise, const StoreCommitted& answer);
   void send_lease(const LeaseReady& ready, const std::map<TaskId, std::string>& specs);
   std::uint64_t next_id() { return ids.take(); }
 
@@ -247,8 +254,11 @@ struct Machine::State {
                 const std::string& why);
   void end_attempt(TaskId task, bool still_runs);
   void bury(Handle task, Reason reason, const std::string& why);
+  void give_up(Handle unit, planner::Step step, planner::Judgement judgement, TaskId task);
   void note_dead(const Task& task, Reason reason, const std::string& why);
-  Handle create_task(Handle repository, Handle unit, planner::Step step, Work work);
+  /// `only`: of an acquisition, the worker that is to make it.
+  Handle create_task(Handle repository, Handle unit, planner::Step step, Work work,
+                     Handle only = kNoHandle);
   void start_waiting(Handle task);
   /// Blocked, or queued at the holder; makes what it needs first when that is gone.
   void place(Handle task, const UnitInfo* info);
@@ -284,15 +294,44 @@ struct Machine::State {
   void source_done(Handle repository, Handle worker, const TaskResult& result);
   void acquired_first(Handle repository, Handle worker, planner::SourcePlan plan, TaskId task);
   void acquired_again(Handle repository, Handle worker, const planner::SourcePlan& plan);
-  void acquire_again(Handle repository, const std::string& why);
+  /// `to`: there, if it is to be one worker's.
+  void acquire_again(Handle repository, const std::string& why, Handle to = kNoHandle);
   void fail_repository(Handle repository, planner::Judgement judgement);
   void add_unit(Handle repository, planner::PlannedUnit unit, TaskId decided_by);
   Handle create_unit(Handle repository, const UnitInfo& info);
   void begin_unit(Handle unit, planner::PlannedUnit planned, TaskId decided_by);
   /// What comes after an accepted result of a unit's task.
   planner::UnitPlan plan_on(Handle unit, planner::Step done, const UnitInfo& info,
-                            const TaskResult& result);
+                            const TaskResult& result, Handle worker);
   planner::UnitPlan plan_from_start(Handle unit, const UnitInfo& info);
+  /// The planned task, or what goes before it.
+  void go_on(Handle unit, planner::NextTask next, const UnitInfo& info);
+
+  // ---- repeats elsewhere (machine_confirm.cpp)
+  /// Where a repository is to go, and where it was.
+  struct Move {
+    Handle from;
+    Handle to;
+  };
+  std::map<Handle, Move> moves;  ///< By repository; until it is acquired there.
+  /// Before a repeat of the unit: moves its repository to another worker, once, where there is one.
+  void confirm_elsewhere(Handle unit, planner::Step step);
+  [[nodiscard]] Handle other_worker(const CampaignEntry& campaign, const compare::Book& book,
+                                    Handle first) const;
+  void move_repository(Handle repository, Handle to);
+  bool move_back(Handle repository);
+  void check_moves();
+
+  // ---- stored before sides (machine_baselines.cpp)
+  /// True: the store is asked whether this step's result is known; then baseline_ready() goes on.
+  bool ask_baseline(Handle unit, planner::Step step, const UnitInfo& info);
+  void baseline_ready(const BaselineReady& ready, const BaselineRow* known);
+  /// After the verdict: keeps the unit's before side for others, or drops one that misled it.
+  void settle_baseline(const Unit& unit, const UnitInfo& info, const compare::Conclusion* found);
+  /// The image that the unit's before side gets on the worker; empty where that isn't known.
+  [[nodiscard]] std::string image_on(Handle worker, const CampaignEntry& campaign,
+                                     const UnitInfo& info) const;
+
   void write_comparison(const Unit& unit, const planner::Judgement& judgement,
                         const UnitInfo* info);
   void finish_unit(Handle unit, const planner::Judgement& judgement, const UnitInfo* info,
@@ -382,6 +421,8 @@ struct Machine::State {
 void take_question(CampaignEntry& entry, const campaign::Campaign& asked);
 /// The facts of a unit as its record has them; empty when they can't be read.
 [[nodiscard]] UnitInfo unit_from_text(const std::string& text);
+/// What the worker's own selection of images sees (common/images/select.hpp).
+[[nodiscard]] std::vector<images::Available> available_on(const Worker& worker);
 /// Unit facts of a piece of work; nullptr for those that have none.
 [[nodiscard]] const UnitInfo* unit_of(const Work& work);
 

@@ -80,6 +80,9 @@ json unit_view(const UnitResult& result, const json& record) {
           {"source", kept_json(result.repository.source)},
           {"commit", result.repository.commit},
           {"tree", result.repository.tree},
+          {"committed", result.repository.committed.us == 0
+                            ? json()
+                            : json(to_rfc3339(result.repository.committed))},
           {"dir", member(info, "dir", "")},
           {"module", member(info, "module_path", "")},
           {"workspace", member(info, "workspace", "")},

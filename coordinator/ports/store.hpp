@@ -21,10 +21,11 @@ struct EventRow {
 };
 
 /// What a committed batch gives back: the spec of every task that it leased, so that no second read
-/// is needed before the lease is sent, and the events with their numbers.
+/// is needed before the lease is sent, the events with their numbers, and the before sides asked for.
 struct Applied {
   std::map<TaskId, std::string> specs;
   std::vector<EventRow> events;
+  std::map<UnitId, BaselineRow> baselines;  ///< Of the BaselineWanted that there is one for.
 };
 
 /// Writes. One writer; batches that wait are committed together.

@@ -65,6 +65,7 @@ void RepositoryColumns::bind(soci::statement& s) {
   s.exchange(into(pin));
   s.exchange(into(tree));
   s.exchange(into(holder));
+  s.exchange(into(committed));
 }
 
 RepositoryRow RepositoryColumns::row() const {
@@ -76,7 +77,8 @@ RepositoryRow RepositoryColumns::row() const {
           .subdirs = string_list(subdirs),
           .commit = pin,
           .tree = tree,
-          .holder = {from_sql(holder)}};
+          .holder = {from_sql(holder)},
+          .committed = {committed}};
 }
 
 void UnitColumns::bind(soci::statement& s) {

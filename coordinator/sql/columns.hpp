@@ -24,8 +24,8 @@ struct CampaignColumns {
 
 struct RepositoryColumns {
   static constexpr const char* kNames =
-      "id, campaign, ordinal, name, source, subdirs, pin, tree, holder";
-  Number id = 0, campaign = 0, ordinal = 0, holder = 0;
+      "id, campaign, ordinal, name, source, subdirs, pin, tree, holder, committed_us";
+  Number id = 0, campaign = 0, ordinal = 0, holder = 0, committed = 0;
   std::string name, source, subdirs, pin, tree;
 
   void bind(soci::statement& s);

@@ -49,14 +49,14 @@ struct Statements::All {
              use(state), use(number1), use(id))),
         insert_repository(
             (s.prepare << "INSERT INTO repositories (id, campaign, ordinal, name, source, subdirs, "
-                          "pin, tree, holder) VALUES (:id, :campaign, :ordinal, :name, :source, "
-                          ":subdirs, :pin, :tree, :holder)",
+                          "pin, tree, holder, committed_us) VALUES (:id, :campaign, :ordinal, "
+                          ":name, :source, :subdirs, :pin, :tree, :holder, :committed)",
              use(id), use(campaign), use(number1), use(text1), use(text2), use(text3), use(text4),
-             use(text5), use(worker))),
+             use(text5), use(worker), use(at))),
         pin_repository(
-            (s.prepare << "UPDATE repositories SET pin = :pin, tree = :tree, holder = :holder "
-                          "WHERE id = :id",
-             use(text1), use(text2), use(worker), use(id))),
+            (s.prepare << "UPDATE repositories SET pin = :pin, tree = :tree, holder = :holder, "
+                          "committed_us = :committed WHERE id = :id",
+             use(text1), use(text2), use(worker), use(at), use(id))),
         hold_repository((s.prepare << "UPDATE repositories SET holder = :holder WHERE id = :id",
                          use(worker), use(id))),
         insert_unit(
@@ -90,6 +90,19 @@ struct Statements::All {
                     "last_us = excluded.last_us",
              use(text1), use(text2), use(text3), use(text4), use(text5), use(number1), use(number2),
              use(campaign), use(at), use(at))),
+        keep_baseline(
+            (s.prepare
+                 << "INSERT INTO baselines (name, campaign, unit, body, at_us, expires_us) VALUES "
+                    "(:name, :campaign, :unit, :body, :at, :expires) ON CONFLICT (name) DO UPDATE "
+                    "SET campaign = excluded.campaign, unit = excluded.unit, body = excluded.body, "
+                    "at_us = excluded.at_us, expires_us = excluded.expires_us",
+             use(text1), use(campaign), use(unit), use(text2), use(at), use(not_before))),
+        expire_baselines((s.prepare << "DELETE FROM baselines WHERE expires_us <= :at", use(at))),
+        drop_baseline((s.prepare << "DELETE FROM baselines WHERE name = :name", use(text1))),
+        read_baseline((s.prepare << "SELECT campaign, unit, body, at_us FROM baselines WHERE name "
+                                    "= :name AND expires_us > :at",
+                       use(text1), use(at), into(campaign), into(unit), into(text2),
+                       into(not_before))),
         insert_task(
             (s.prepare
                  << "INSERT INTO tasks (id, campaign, repository, unit, kind, state, preferred, "
@@ -192,6 +205,9 @@ struct Statements::All {
   Result<void> operator()(const UnitProgressed& t);
   Result<void> operator()(const UnitCompared& t);
   Result<void> operator()(const FlakeSeen& t);
+  Result<void> operator()(const BaselineKept& t);
+  Result<void> operator()(const BaselineDropped& t);
+  Result<void> operator()(const BaselineWanted& t);
   Result<void> operator()(const TaskCreated& t);
   Result<void> operator()(const TaskLeased& t);
   Result<void> operator()(const TaskReturned& t);
@@ -222,10 +238,10 @@ struct Statements::All {
 
   soci::statement insert_campaign, change_campaign, insert_repository, pin_repository,
       hold_repository, insert_unit, finish_unit, put_progress, drop_progress, put_comparison,
-      see_flake, insert_task, insert_spec, lease_task, read_spec, end_attempt, count_interruptions,
-      return_task, finish_task, insert_result, change_task, insert_letter, handle_letter,
-      reopen_campaign, reopen_unit, drop_comparison, remove_unit, see_worker, control_worker,
-      insert_events, reserve;
+      see_flake, keep_baseline, expire_baselines, drop_baseline, read_baseline, insert_task,
+      insert_spec, lease_task, read_spec, end_attempt, count_interruptions, return_task,
+      finish_task, insert_result, change_task, insert_letter, handle_letter, reopen_campaign,
+      reopen_unit, drop_comparison, remove_unit, see_worker, control_worker, insert_events, reserve;
 };
 
 Result<void> Statements::All::one_row(soci::statement& statement, std::string_view what,
@@ -270,6 +286,7 @@ Result<void> Statements::All::operator()(const RepositoryCreated& t) {
   text4 = row.commit;
   text5 = row.tree;
   worker = to_sql(row.holder.value);
+  at = row.committed.us;
   insert_repository.execute(true);
   return {};
 }
@@ -279,6 +296,7 @@ Result<void> Statements::All::operator()(const RepositoryPinned& t) {
   text1 = t.commit;
   text2 = t.tree;
   worker = to_sql(t.holder.value);
+  at = t.committed.us;
   return one_row(pin_repository, "pin repository", t.id.value);
 }
 
@@ -343,6 +361,35 @@ Result<void> Statements::All::operator()(const FlakeSeen& t) {
   campaign = to_sql(t.campaign.value);
   at = t.at.us;
   see_flake.execute(true);
+  return {};
+}
+
+Result<void> Statements::All::operator()(const BaselineKept& t) {
+  at = t.at.us;
+  expire_baselines.execute(true);
+  text1 = t.name;
+  campaign = to_sql(t.campaign.value);
+  unit = to_sql(t.unit.value);
+  text2 = t.body;
+  not_before = t.expires.us;
+  keep_baseline.execute(true);
+  return {};
+}
+
+Result<void> Statements::All::operator()(const BaselineDropped& t) {
+  text1 = t.name;
+  drop_baseline.execute(true);
+  return {};
+}
+
+Result<void> Statements::All::operator()(const BaselineWanted& t) {
+  text1 = t.name;
+  at = t.at.us;
+  if (!read_baseline.execute(true)) return {};
+  applied->baselines[t.unit] = {{from_sql(campaign)}, {from_sql(unit)}, text2, {not_before}};
+  // To its end, as read_spec.
+  while (read_baseline.fetch()) {
+  }
   return {};
 }
 

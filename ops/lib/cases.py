@@ -147,13 +147,13 @@ def campaign_of(settings, name, paths, targets=None):
     campaign = {
         "apiVersion": "cupel/v1", "kind": "Campaign", "name": name,
         "repositories": [{"path": str(path), **({"ref": ref} if (ref := tested_ref(path)) else {})} for path in paths],
-        "change": change_of(targets),
+        "change": {"upgrade": {"select": settings["select"]}} if "select" in settings else change_of(targets),
         "sandbox": sandbox,
         # A case says what one run gives.
         "strategy": {"retries": {"timeout": 0}},
         "gate": {"fail_on": [], "max_inconclusive_ratio": 1},
     }
-    if targets:
+    if targets or "select" in settings:
         # Nothing flaky is among them.
         campaign["confirm"] = {"runs": 1}
     if test:
@@ -235,6 +235,20 @@ def compare(expect, units):
     if not same_outcome(expect["right_outcome"], got):
         detail = "; ".join(u["message"] for u in units if u.get("message"))[:200]
         differences.append(f"outcome {got}, not {expect['right_outcome']}" + (f" ({detail})" if detail else ""))
+    verdicts = sorted({unit["verdict"] for unit in units})
+    if "verdict" in expect and verdicts != [expect["verdict"]]:
+        differences.append(f"verdict {', '.join(verdicts)}, not {expect['verdict']}")
+    comparisons = [unit.get("comparison") or {} for unit in units]
+    if "resolved" in expect:
+        found = sorted(one["module"] + "@" + one["version"] for side in comparisons
+                       for one in (side.get("change") or {}).get("resolved", []))
+        if found != expect["resolved"]:
+            differences.append(f"resolved {found}, not {expect['resolved']}")
+    if "scan_resolved" in expect:
+        found = sorted(side["osv"] + " " + side["module"] for one in comparisons
+                       for side in (one.get("scan") or {}).get("resolved", []))
+        if found != expect["scan_resolved"]:
+            differences.append(f"the scans resolve {found}, not {expect['scan_resolved']}")
     findings = [f for unit in units for f in unit.get("findings", [])]
     left = list(findings)
     for wanted in expect.get("expected_findings", []):

@@ -57,6 +57,8 @@ void Simulation::crash_coordinator(Duration down) {
   ++outcome_.coordinator_crashes;
   outcome_.fenced += machine_->counters().fenced_results;
   outcome_.replaced += machine_->counters().holders_replaced;
+  outcome_.moved += machine_->counters().repositories_moved;
+  outcome_.reused += machine_->counters().baselines_reused;
   machine_.reset();
   machine_waiting_.clear();
   ++life_;
@@ -145,11 +147,13 @@ void Simulation::commit_next() {
     const bool fails = full || noise(kNoiseStore, 3);
     const bool answer_lost = fails && !full && rng_.chance(500);
     if (options_.plant == Plant::early_promise && !fails) {
-      tell_machine(coordinator::StoreCommitted{commit.batch, store_.specs_of(commit.transitions)});
+      auto answer = store_.answer_of(commit.transitions);
+      tell_machine(coordinator::StoreCommitted{commit.batch, std::move(answer.specs),
+                                               std::move(answer.baselines)});
       if (machine_ == nullptr) return;
     }
-    std::map<TaskId, std::string> specs;
-    if (!fails || answer_lost) specs = store_.apply(commit.transitions);
+    FakeStore::Answer answer;
+    if (!fails || answer_lost) answer = store_.apply(commit.transitions);
     for (const coordinator::Transition& transition : commit.transitions) {
       trace_transition(transition);
       const bool result = std::holds_alternative<coordinator::TaskFinished>(transition);
@@ -167,7 +171,8 @@ void Simulation::commit_next() {
     }
     // The next one begins before the machine hears of this one.
     if (!to_commit_.empty()) commit_next();
-    tell_machine(coordinator::StoreCommitted{commit.batch, std::move(specs)});
+    tell_machine(coordinator::StoreCommitted{commit.batch, std::move(answer.specs),
+                                             std::move(answer.baselines)});
     if (!committing_) commit_next();
   });
 }

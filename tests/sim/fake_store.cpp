@@ -19,12 +19,12 @@ void FakeStore::fresh_id(std::uint64_t id) {
   check(ids_.insert(id).second, "an id was given out twice");
 }
 
-std::map<TaskId, std::string> FakeStore::apply(const std::vector<Transition>& batch) {
-  leased_specs_.clear();
+FakeStore::Answer FakeStore::apply(const std::vector<Transition>& batch) {
+  answer_ = {};
   for (const Transition& transition : batch) {
     std::visit([this](const auto& known) { on(known); }, transition);
   }
-  return leased_specs_;
+  return answer_;
 }
 
 void FakeStore::on(const CampaignCreated& t) {
@@ -107,6 +107,19 @@ void FakeStore::on(const FlakeSeen& t) {
   check(t.hits > 0 && t.hits < t.runs, "a flake that never came or never went");
 }
 
+void FakeStore::on(const BaselineKept& t) {
+  check(units_.at(t.unit).verdict.has_value(), "the before side of an open unit was kept");
+  check(t.at < t.expires, "a before side was kept that holds for no time");
+  baselines_[t.name] = t;
+}
+void FakeStore::on(const BaselineDropped& t) {
+  baselines_.erase(t.name);
+}
+void FakeStore::on(const BaselineWanted& t) {
+  check(!units_.at(t.unit).verdict, "a judged unit asked for a before side");
+  answer_.baselines.merge(answer_of({t}).baselines);
+}
+
 void FakeStore::on(const TaskCreated& t) {
   fresh_id(t.task.id.value);
   for (const auto& [id, other] : tasks_) {
@@ -140,7 +153,7 @@ void FakeStore::on(const TaskLeased& t) {
   task.row.state = TaskState::leased;
   task.row.token = t.token;
   task.row.worker = t.worker;
-  leased_specs_[t.id] = task.spec;
+  answer_.specs[t.id] = task.spec;
 }
 
 void FakeStore::on(const TaskReturned& t) {
@@ -246,15 +259,22 @@ void FakeStore::on(const SequencesReserved& t) {
   sequences_ = t;
 }
 
-std::map<TaskId, std::string> FakeStore::specs_of(const std::vector<Transition>& batch) const {
-  std::map<TaskId, std::string> specs;
+FakeStore::Answer FakeStore::answer_of(const std::vector<Transition>& batch) const {
+  Answer answer;
   for (const Transition& transition : batch) {
+    if (const auto* wanted = std::get_if<BaselineWanted>(&transition)) {
+      const auto known = baselines_.find(wanted->name);
+      if (known != baselines_.end() && known->second.expires > wanted->at) {
+        const BaselineKept& kept = known->second;
+        answer.baselines[wanted->unit] = {kept.campaign, kept.unit, kept.body, kept.at};
+      }
+    }
     const auto* leased = std::get_if<TaskLeased>(&transition);
     if (leased == nullptr) continue;
     const auto task = tasks_.find(leased->id);
-    if (task != tasks_.end()) specs[leased->id] = task->second.spec;
+    if (task != tasks_.end()) answer.specs[leased->id] = task->second.spec;
   }
-  return specs;
+  return answer;
 }
 
 Recovered FakeStore::recover() const {

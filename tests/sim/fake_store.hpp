@@ -18,12 +18,17 @@ class FakeStore {
  public:
   explicit FakeStore(FleetId fleet) { fleet_ = fleet; }
 
-  /// All or nothing. The specs of the tasks that the batch leased.
-  std::map<TaskId, std::string> apply(const std::vector<coordinator::Transition>& batch);
+  /// What a commit gives back, as coordinator::Applied: specs of the tasks that the batch leased,
+  /// and the before sides that it asked for.
+  struct Answer {
+    std::map<TaskId, std::string> specs;
+    std::map<UnitId, coordinator::BaselineRow> baselines;
+  };
+  /// All or nothing.
+  Answer apply(const std::vector<coordinator::Transition>& batch);
   [[nodiscard]] coordinator::Recovered recover() const;
   /// What apply() would answer.
-  [[nodiscard]] std::map<TaskId, std::string> specs_of(
-      const std::vector<coordinator::Transition>& batch) const;
+  [[nodiscard]] Answer answer_of(const std::vector<coordinator::Transition>& batch) const;
   /// The one reason to spend the charged budget: a result that the attempt itself gave.
   void may_charge(Token token) { may_charge_.insert(token.value); }
 
@@ -78,6 +83,9 @@ class FakeStore {
   void on(const coordinator::UnitProgressed& t);
   void on(const coordinator::UnitCompared& t);
   void on(const coordinator::FlakeSeen& t);
+  void on(const coordinator::BaselineKept& t);
+  void on(const coordinator::BaselineDropped& t);
+  void on(const coordinator::BaselineWanted& t);
   void on(const coordinator::TaskCreated& t);
   void on(const coordinator::TaskLeased& t);
   void on(const coordinator::TaskReturned& t);
@@ -113,7 +121,8 @@ class FakeStore {
   std::set<std::uint64_t> may_charge_;
   std::map<std::string, std::uint32_t> parallel_;
   std::size_t events_ = 0;
-  std::map<TaskId, std::string> leased_specs_;
+  Answer answer_;
+  std::map<std::string, coordinator::BaselineKept> baselines_;
   std::string broken_;
 };
 

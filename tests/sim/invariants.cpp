@@ -147,6 +147,8 @@ Outcome Simulation::finish() {
   if (machine_ != nullptr) {
     outcome_.fenced += machine_->counters().fenced_results;
     outcome_.replaced += machine_->counters().holders_replaced;
+    outcome_.moved += machine_->counters().repositories_moved;
+    outcome_.reused += machine_->counters().baselines_reused;
   }
   for (const auto& [task, letter] : store_.letters()) {
     if (letter.state == coordinator::DeadLetterState::replayed) ++outcome_.replayed;

@@ -141,6 +141,8 @@ void print_sum(const std::vector<Outcome>& outcomes, std::size_t broken) {
     sum.store_failures += outcome.store_failures;
     sum.fenced += outcome.fenced;
     sum.replaced += outcome.replaced;
+    sum.moved += outcome.moved;
+    sum.reused += outcome.reused;
     sum.probes += outcome.probes;
     sum.replayed += outcome.replayed;
     for (std::size_t i = 0; i < kFaultKinds; ++i) sum.injected.at(i) += outcome.injected.at(i);
@@ -148,12 +150,12 @@ void print_sum(const std::vector<Outcome>& outcomes, std::size_t broken) {
   std::printf(
       "%zu seeds, %zu broken; %llu steps, %llu results, %llu interruptions, %llu dead letters, "
       "%llu coordinator starts after a crash, %llu worker crashes, %llu store failures, "
-      "%llu late results refused, %llu repositories acquired again, %llu probes, %llu letters "
-      "replayed; event hash %016llx\n",
+      "%llu late results refused, %llu repositories acquired again (%llu for repeats elsewhere), "
+      "%llu before sides reused, %llu probes, %llu letters replayed; event hash %016llx\n",
       outcomes.size(), broken, shown(sum.steps), shown(sum.results), shown(sum.interruptions),
       shown(sum.dead), shown(sum.coordinator_crashes), shown(sum.worker_crashes),
-      shown(sum.store_failures), shown(sum.fenced), shown(sum.replaced), shown(sum.probes),
-      shown(sum.replayed), shown(all.value()));
+      shown(sum.store_failures), shown(sum.fenced), shown(sum.replaced), shown(sum.moved),
+      shown(sum.reused), shown(sum.probes), shown(sum.replayed), shown(all.value()));
   std::printf("faults:");
   for (std::size_t i = 0; i < kFaultKinds; ++i) {
     const std::string_view fault = name(static_cast<FaultKind>(i));

@@ -107,6 +107,8 @@ struct Outcome {
   std::uint64_t worker_crashes = 0;
   std::uint64_t store_failures = 0;
   std::uint64_t fenced = 0;
+  std::uint64_t moved = 0;     ///< Repositories, for repeats elsewhere.
+  std::uint64_t reused = 0;    ///< Before sides of earlier campaigns.
   std::uint64_t replaced = 0;  ///< Workspaces acquired again elsewhere.
   std::uint64_t probes = 0;
   std::uint64_t replayed = 0;  ///< Dead letters.

@@ -7,6 +7,9 @@ namespace cupel::sim {
 
 using namespace std::chrono_literals;
 
+// All workers hold it: a difference may be repeated on any of them.
+const std::string kImage = "sha256:" + std::string(64, 'a');
+
 void Simulation::start_worker(std::size_t index) {
   WorkerNode& node = workers_[index];
   if (node.gone || node.agent != nullptr) return;
@@ -23,6 +26,8 @@ void Simulation::start_worker(std::size_t index) {
   std::vector<LiveLease> outbox;
   for (const auto& [token, result] : node.outbox) outbox.push_back({result.task, token});
   Capacity capacity;
+  capacity.images = {kImage};
+  capacity.toolchains = {{kImage, "1.26.8", true}};
   capacity.slots = node.slots + (options_.plant == Plant::over_commit ? 1 : 0);
   node.agent = std::make_unique<worker::Agent>(settings, capacity, outbox, clock_of(node));
   link(index, true);
@@ -246,6 +251,7 @@ TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
     if (modules->unit.vendored) breaks("modules were acquired for a vendored unit");
     node.caches.insert(spec.unit);
     result.modules = ModuleFacts{};
+    result.modules->tree = "tree of " + modules->commit + modules->unit.dir;
     return result;
   }
   const auto* execute = std::get_if<Execute>(&spec.work);
@@ -266,6 +272,7 @@ TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
     breaks("an execute task names no commit of its repository: " + execute->commit);
     return result;
   }
+  result.evidence.image = kImage;
   result.outcome = truth_of_unit(execute->commit.substr(10), execute->unit);
   for (const auto& submission : submissions_) {
     const auto campaign = store_.campaigns().find(spec.campaign);
@@ -288,6 +295,19 @@ void Simulation::work_on_change(WorkerNode& node, const Lease& lease, TaskResult
       result.ending = Ending::lost_workspace;
       return;
     }
+    if (std::holds_alternative<NoChange>(mutate->change)) {
+      const auto made = node.changed.find(spec.unit);
+      const bool here = made != node.changed.end() && made->second.first == 0 &&
+                        (mutate->unit.vendored || node.after_caches.contains(spec.unit));
+      if (!here) {
+        result.ending = Ending::lost_workspace;
+        return;
+      }
+      result.change = ChangeFacts{};
+      result.change->tree = "after " + mutate->commit + mutate->unit.dir;
+      result.change->patch = sha256("patch");
+      return;
+    }
     const auto& modules = mutate->resolved;
     const bool breaks =
         mutate->variant == 0 ||
@@ -300,6 +320,7 @@ void Simulation::work_on_change(WorkerNode& node, const Lease& lease, TaskResult
                                {"example.com/lib1", "v1.1.0"},
                                {"example.com/lib2", "v1.1.0"}};
     if (mutate->variant > 0) result.change->resolved = mutate->resolved;
+    result.change->patch = sha256("patch");
     result.change->patch_bytes = 1;
     return;
   }
@@ -326,6 +347,7 @@ void Simulation::work_on_change(WorkerNode& node, const Lease& lease, TaskResult
     result.reason = rng_.chance(500) ? Reason::timeout : Reason::resource_memory;
     return;
   }
+  result.evidence.image = kImage;
   result.outcome =
       truth_of_run(execute.commit.substr(10), execute.unit, Side::after, execute.repeat);
   if (!after->second.second) result.outcome = cupel::Outcome::passing;

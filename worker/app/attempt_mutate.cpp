@@ -65,6 +65,11 @@ asio::awaitable<TaskResult> TaskRunner::mutate(AttemptPtr attempt, Mutate work) 
   const std::string setting = go_change != nullptr ? go_change->version : settings.image;
   auto selected = images::select(images::builtin_table(), parts_.images(), wanted_go(work), setting,
                                  settings.image_without_c_compiler);
+  if (std::holds_alternative<NoChange>(work.change) && (!selected || !selected->found())) {
+    // The after side's go line may need another image than the campaign names for the before side.
+    selected = images::select(images::builtin_table(), parts_.images(), wanted_go(work), "auto",
+                              settings.image_without_c_compiler);
+  }
   if (!selected) {
     co_return answer(*attempt, Outcome::refused, Reason::unsupported_toolchain,
                      selected.error().text());

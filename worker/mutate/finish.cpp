@@ -50,24 +50,6 @@ Result<void> read_after_manifests(Job& job) {
   return {};
 }
 
-/// What the edits are, as a diff against the commit.
-Result<std::string> diff_of(const Job& job) {
-  change::TreeChange tree;
-  for (const auto& [path, edit] : job.edits) {
-    change::FileChange file;
-    std::optional<Error> failure;
-    if (const auto was = read_tree_file(job.source.snapshot, path, failure)) {
-      file.before = was->content;
-      file.executable_before = was->executable;
-    }
-    if (failure) return *failure;
-    file.after = edit.content;
-    file.executable_after = edit.executable;
-    tree.emplace(path, std::move(file));
-  }
-  return change::unified_diff(tree);
-}
-
 /// What the before side runs on: acquire may have completed the commit's manifests.
 std::string tree_before(const Job& job) {
   const auto before =
@@ -127,6 +109,23 @@ std::optional<change::TreeFile> read_tree_file(const std::string& snapshot, cons
     return std::nullopt;
   }
   return change::TreeFile{*std::move(bytes), (info.st_mode & S_IXUSR) != 0, false};
+}
+
+Result<std::string> diff_of(const Job& job) {
+  change::TreeChange tree;
+  for (const auto& [path, edit] : job.edits) {
+    change::FileChange file;
+    std::optional<Error> failure;
+    if (const auto was = read_tree_file(job.source.snapshot, path, failure)) {
+      file.before = was->content;
+      file.executable_before = was->executable;
+    }
+    if (failure) return *failure;
+    file.after = edit.content;
+    file.executable_after = edit.executable;
+    tree.emplace(path, std::move(file));
+  }
+  return change::unified_diff(tree);
 }
 
 std::variant<Mutated, AcquireStopped> finish(Job& job, NotAffected none, bool& recorded) {

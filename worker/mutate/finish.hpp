@@ -15,6 +15,10 @@ namespace cupel::worker::mutation {
 [[nodiscard]] std::variant<Mutated, AcquireStopped> finish(Job& job, NotAffected none,
                                                            bool& recorded);
 
+/// Blocking. What `job.edits` are, as a diff against `job.source.snapshot`. Errors: bad_value (a
+/// file that a diff can't hold), too_large, io_error.
+[[nodiscard]] Result<std::string> diff_of(const Job& job);
+
 /// Blocking. A file of the snapshot; nothing when it isn't there. `failure` is set when it can't be
 /// read.
 [[nodiscard]] std::optional<change::TreeFile> read_tree_file(const std::string& snapshot,

@@ -118,6 +118,69 @@ asio::awaitable<Stopped> list_modules(JobPtr job, change::BuildList* list,
   co_return std::nullopt;
 }
 
+Stopped prepare(const JobPtr& job) {
+  Job& j = *job;
+  auto mounts = make_mounts(j.context.workspaces, j.base);
+  if (!mounts) return stopped_by(mounts.error());
+  j.mounts = *std::move(mounts);
+  UnitInfo module = j.work.unit;
+  module.workspace.clear();  // the unit's own go.mod, also where a go.work lists it
+  if (j.in_tree) {
+    if (auto staged = stage_tree(j.base, j.mounts.staging); !staged) {
+      return stopped_by(staged.error());
+    }
+    const std::string prefix = module.dir == "." ? "" : module.dir + '/';
+    j.manifests.mod_path = prefix + "go.mod";
+    j.manifests.sum_path = prefix + "go.sum";
+    auto staged = read_staged(j);
+    if (!staged) return stopped_by(staged.error());
+    j.manifests.mod = staged->mod;
+    j.manifests.sum = staged->sum;
+    // As acquire does: else the go command writes a line of its own version.
+    if (!parse_go_mod(staged->mod).go_version) {
+      staged->mod = with_go_line(staged->mod, change::kImpliedGoVersion);
+      if (auto written = write_staged(j, *staged); !written) {
+        return stopped_by(written.error());
+      }
+    }
+  } else {
+    auto manifests = stage_manifests(j.source.snapshot, module, j.mounts.staging);
+    if (!manifests) return stopped_by(manifests.error());
+    j.manifests = *std::move(manifests);
+  }
+  if (j.manifests.sum) {
+    if (const auto fault = check_go_sum(*j.manifests.sum)) {
+      return stopped_by(refusal(
+          Reason::bad_go_sum, FindingKind::manifest_error,
+          j.manifests.sum_path + ':' + std::to_string(fault->place.line) + ": " + fault->text,
+          j.manifests.sum_path, fault->place.line));
+    }
+  }
+  j.applied.before.mod = parse_go_mod(j.manifests.mod);
+  j.applied.before.sum = j.manifests.sum.value_or("");
+  return std::nullopt;
+}
+
+asio::awaitable<std::variant<Staged, AcquireStopped>> staged_now(JobPtr job) {
+  asio::thread_pool& files = job->context.files;
+  auto work = [job]() -> std::variant<Staged, AcquireStopped> {
+    auto staged = read_staged(*job);
+    if (!staged) return stopped_by(staged.error());
+    return *std::move(staged);
+  };
+  co_return co_await offload(files, std::move(work));
+}
+
+asio::awaitable<Stopped> put_back(JobPtr job, Staged staged) {
+  asio::thread_pool& files = job->context.files;
+  auto work = [job, staged]() -> Stopped {
+    auto written = write_staged(*job, staged);
+    if (!written) return stopped_by(written.error());
+    return std::nullopt;
+  };
+  co_return co_await offload(files, std::move(work));
+}
+
 AcquireStopped refused(Reason reason, FindingKind kind, std::string message) {
   return stopped_by(refusal(reason, kind, std::move(message)));
 }

@@ -54,6 +54,9 @@ using JobPtr = std::shared_ptr<Job>;
 
 using Ran = std::variant<GoEnded, AcquireStopped>;
 
+/// Blocking. Directories, staged manifests of `base`, the before side of the manifests.
+[[nodiscard]] Stopped prepare(const JobPtr& job);
+
 /// One go command on the staged manifests: `verb` such as {"mod", "tidy"}, then `rest`.
 [[nodiscard]] boost::asio::awaitable<Ran> go(JobPtr job, std::vector<std::string> verb,
                                              std::vector<std::string> rest,
@@ -62,6 +65,11 @@ using Ran = std::variant<GoEnded, AcquireStopped>;
 /// The staged manifests as they are now. Blocking.
 [[nodiscard]] Result<Staged> read_staged(const Job& job);
 [[nodiscard]] Result<void> write_staged(const Job& job, const Staged& staged);
+
+/// The same on the file pool.
+[[nodiscard]] boost::asio::awaitable<std::variant<Staged, AcquireStopped>> staged_now(JobPtr job);
+/// Writes manifests back: commands that only ask may complete go.sum as they go.
+[[nodiscard]] boost::asio::awaitable<Stopped> put_back(JobPtr job, Staged staged);
 
 /// `go list -m -json all` of the staged manifests. Fills `list`.
 [[nodiscard]] boost::asio::awaitable<Stopped> list_modules(JobPtr job, change::BuildList* list,

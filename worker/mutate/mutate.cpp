@@ -7,6 +7,7 @@
 #include "worker/core/source/go_words.hpp"
 #include "worker/mutate/finish.hpp"
 #include "worker/mutate/job.hpp"
+#include "worker/mutate/verify.hpp"
 #include "worker/run/offload.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -23,56 +24,13 @@ namespace asio = boost::asio;
 using change::note;
 using mutation::go;
 using mutation::JobPtr;
+using mutation::prepare;
+using mutation::put_back;
 using mutation::Staged;
+using mutation::staged_now;
 using mutation::Stopped;
+using mutation::verify;
 using Answer = std::variant<Mutated, AcquireStopped>;
-
-/// Blocking. Directories, staged manifests, the before side of the manifests.
-Stopped prepare(const JobPtr& job) {
-  mutation::Job& j = *job;
-  auto mounts = make_mounts(j.context.workspaces, j.base);
-  if (!mounts) return stopped_by(mounts.error());
-  j.mounts = *std::move(mounts);
-  UnitInfo module = j.work.unit;
-  module.workspace.clear();  // the unit's own go.mod, also where a go.work lists it
-  if (j.in_tree) {
-    if (auto staged = mutation::stage_tree(j.base, j.mounts.staging); !staged) {
-      return stopped_by(staged.error());
-    }
-    const std::string prefix = module.dir == "." ? "" : module.dir + '/';
-    j.manifests.mod_path = prefix + "go.mod";
-    j.manifests.sum_path = prefix + "go.sum";
-    auto staged = mutation::read_staged(j);
-    if (!staged) return stopped_by(staged.error());
-    j.manifests.mod = std::move(staged->mod);
-    j.manifests.sum = std::move(staged->sum);
-  } else {
-    auto manifests = stage_manifests(j.source.snapshot, module, j.mounts.staging);
-    if (!manifests) return stopped_by(manifests.error());
-    j.manifests = *std::move(manifests);
-  }
-  if (j.manifests.sum) {
-    if (const auto fault = check_go_sum(*j.manifests.sum)) {
-      return stopped_by(refusal(
-          Reason::bad_go_sum, FindingKind::manifest_error,
-          j.manifests.sum_path + ':' + std::to_string(fault->place.line) + ": " + fault->text,
-          j.manifests.sum_path, fault->place.line));
-    }
-  }
-  j.applied.before.mod = parse_go_mod(j.manifests.mod);
-  j.applied.before.sum = j.manifests.sum.value_or("");
-  return std::nullopt;
-}
-
-asio::awaitable<std::variant<Staged, AcquireStopped>> staged_now(JobPtr job) {
-  asio::thread_pool& files = job->context.files;
-  auto work = [job]() -> std::variant<Staged, AcquireStopped> {
-    auto staged = mutation::read_staged(*job);
-    if (!staged) return stopped_by(staged.error());
-    return *std::move(staged);
-  };
-  co_return co_await offload(files, std::move(work));
-}
 
 /// `go get` of all targets at once.
 asio::awaitable<Stopped> get(JobPtr job, std::shared_ptr<CancelToken> cancel) {
@@ -86,17 +44,6 @@ asio::awaitable<Stopped> get(JobPtr job, std::shared_ptr<CancelToken> cancel) {
   job->applied.warnings = change::warnings_of(ended.err);
   if (ended.exit_code == 0) co_return std::nullopt;
   co_return stopped_by(change::judge_get_failure(ended.err, job->applied.targets));
-}
-
-/// Writes the manifests back: commands that only ask may complete go.sum as they go.
-asio::awaitable<Stopped> put_back(JobPtr job, Staged staged) {
-  asio::thread_pool& files = job->context.files;
-  auto work = [job, staged]() -> Stopped {
-    auto written = mutation::write_staged(*job, staged);
-    if (!written) return stopped_by(written.error());
-    return std::nullopt;
-  };
-  co_return co_await offload(files, std::move(work));
 }
 
 std::vector<std::string> moved_paths(const change::Applied& applied) {
@@ -171,12 +118,36 @@ asio::awaitable<Stopped> ask_after(JobPtr job, std::shared_ptr<CancelToken> canc
   co_return co_await mutation::list_modules(job, &job->applied.after.modules, cancel);
 }
 
+/// Which lines of go.sum tidy drops without any change: asked only where lines of a module that
+/// stays went. Leaves the manifests of the before side.
+asio::awaitable<Stopped> tidy_before(JobPtr job, Staged after,
+                                     std::shared_ptr<CancelToken> cancel) {
+  change::ManifestSide side;
+  side.sum = after.sum.value_or("");
+  side.modules = job->applied.after.modules;
+  if (job->applied.tidy.failed || !change::lost_sums(job->applied.before, side)) {
+    co_return std::nullopt;
+  }
+  if (auto stopped = co_await put_back(job, job->committed)) co_return *std::move(stopped);
+  auto ran = co_await go(job, {"mod", "tidy"}, {}, cancel);
+  if (auto* stopped = std::get_if<AcquireStopped>(&ran)) co_return std::move(*stopped);
+  auto tidied = co_await staged_now(job);
+  if (auto* stopped = std::get_if<AcquireStopped>(&tidied)) co_return std::move(*stopped);
+  if (std::get<GoEnded>(ran).exit_code == 0) {
+    job->applied.before_tidied_sum = std::get<Staged>(tidied).sum.value_or("");
+  }
+  co_return std::nullopt;
+}
+
 /// Reads the after side back; the manifests stay as the change and tidy left them.
 asio::awaitable<Stopped> read_after(JobPtr job, std::shared_ptr<CancelToken> cancel) {
   auto staged = co_await staged_now(job);
   if (auto* stopped = std::get_if<AcquireStopped>(&staged)) co_return std::move(*stopped);
   if (auto stopped = co_await ask_after(job, cancel)) co_return *std::move(stopped);
   if (auto stopped = co_await ask_tools(job, cancel)) co_return *std::move(stopped);
+  if (auto stopped = co_await tidy_before(job, std::get<Staged>(staged), cancel)) {
+    co_return *std::move(stopped);
+  }
   co_return co_await put_back(job, std::get<Staged>(staged));
 }
 
@@ -347,6 +318,10 @@ asio::awaitable<Answer> mutate(AcquireContext context, Mutate work,
     lost.kind = AcquireStopped::Kind::lost;
     lost.message = "the snapshot of " + work.commit + " is not on this worker";
     co_return lost;
+  }
+  if (std::holds_alternative<NoChange>(work.change)) {
+    co_return co_await verify(std::move(context), std::move(work), *std::move(source),
+                              std::move(cancel));
   }
   const bool patch = std::holds_alternative<ApplyPatch>(work.change);
   const bool in_tree = !patch && (work.unit.vendored || !work.unit.workspace.empty());

@@ -25,6 +25,9 @@ struct Mutated {
 /// Finds the versions, applies the change in a staged copy, judges what it did, records the after
 /// side in the slot of `work.variant` (not when nothing changed).
 ///
+/// Without a change (NoChange) the after side that is here is checked once more, just before its
+/// patch is handed out; see verify.hpp.
+///
 /// `bundles`: host paths of the downloaded packs, one for each entry of Replace::modules; empty for
 /// those that are no BundleSource.
 /// Refusals: bad_version_query, upgrade_not_applicable, requires_newer_toolchain,

@@ -1,5 +1,7 @@
 #include "coordinator/core/compare/conclude.hpp"
 
+#include "coordinator/core/compare/wording.hpp"
+
 #include <algorithm>
 
 namespace cupel::coordinator::compare {
@@ -74,7 +76,13 @@ class Judge {
                  "fails in the same way with and without the change");
     }
     if (rules_.runs == 0) {
-      for (Tally& tally : out_.tallies) tally.fate = Fate::confirmed;
+      // One run shows nothing of what words are worth.
+      for (Tally& tally : out_.tallies) {
+        tally.fate = Fate::confirmed;
+        if (tally.what != What::altered) continue;
+        (void)fate_of_altered(tally);
+        tally.fate = Fate::refuted;
+      }
       return verdict();
     }
     for (Tally& tally : out_.tallies) tally.fate = fate_of(tally);
@@ -154,28 +162,29 @@ class Judge {
     return done ? Fate::confirmed : Fate::open;
   }
 
-  /// The same problem with other words: only when no run of one side has words of the other.
+  /// The same problem with other words: only when they differ in what each side repeats.
   Fate fate_of_altered(Tally& tally) const {
-    std::set<std::string> old_words;
-    std::set<std::string> new_words;
-    const auto gather = [&](const SideView& side, std::set<std::string>& words,
-                            std::uint32_t& hits) {
-      for (const Problems& run : side.runs) {
-        const auto found = run.find(tally.identity);
-        if (found == run.end()) continue;
-        ++hits;
-        words.insert(found->second.signatures.begin(), found->second.signatures.end());
-      }
-    };
-    gather(before_, old_words, tally.before_hits);
-    gather(after_, new_words, tally.after_hits);
-    const bool shared = std::ranges::any_of(
-        old_words, [&](const std::string& word) { return new_words.contains(word); });
+    const std::vector<std::string> old_words = said(before_, tally.identity);
+    const std::vector<std::string> new_words = said(after_, tally.identity);
+    tally.before_hits = static_cast<std::uint32_t>(old_words.size());
+    tally.after_hits = static_cast<std::uint32_t>(new_words.size());
     const bool missing =
-        tally.before_hits < before_.runs.size() || tally.after_hits < after_.runs.size();
-    if (shared || missing) return Fate::refuted;
+        old_words.size() < before_.runs.size() || new_words.size() < after_.runs.size();
+    if (missing || compare_wording(old_words, new_words) != Wording::other) return Fate::refuted;
     const bool done = before_.runs.size() > rules_.runs && after_.runs.size() > rules_.runs;
     return done ? Fate::confirmed : Fate::open;
+  }
+
+  /// What the runs of a side say of a problem, those that have it.
+  static std::vector<std::string> said(const SideView& side, const std::string& identity) {
+    std::vector<std::string> out;
+    for (const Problems& run : side.runs) {
+      const auto found = run.find(identity);
+      if (found == run.end()) continue;
+      std::string& text = out.emplace_back();
+      for (const std::string& words : found->second.words) text += words + '\n';
+    }
+    return out;
   }
 
   [[nodiscard]] bool any(Fate fate) const {
@@ -237,6 +246,12 @@ class Judge {
     return counts();
   }
 
+  /// There in every run of both sides, and its words tell nothing.
+  [[nodiscard]] bool reworded(const Tally& tally) const {
+    return tally.what == What::altered && tally.fate == Fate::refuted &&
+           tally.before_hits == before_.runs.size() && tally.after_hits == after_.runs.size();
+  }
+
   /// The change's, unless every new finding is in another module than the unit's own.
   [[nodiscard]] Fault fault_of_regression() const {
     if (rules_.module.empty()) return Fault::change;
@@ -271,6 +286,10 @@ class Judge {
     if (!out_.first.unchanged.empty()) {
       return say(Verdict::broken_before, Fault::repository,
                  "fails in the same way with and without the change");
+    }
+    if (std::ranges::any_of(out_.tallies, [this](const Tally& tally) { return reworded(tally); })) {
+      return say(Verdict::broken_before, Fault::repository,
+                 "fails with and without the change; only its words are others in each run");
     }
     return say(Verdict::flaky, Fault::repository, counts());
   }

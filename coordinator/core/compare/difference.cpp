@@ -1,5 +1,7 @@
 #include "coordinator/core/compare/difference.hpp"
 
+#include "coordinator/core/compare/wording.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -134,7 +136,7 @@ Problems problems_of(const Book& book, const Run& run) {
     const auto [entry, fresh] = problems.try_emplace(identity(mark));
     if (fresh) entry->second.mark = seen.mark;
     entry->second.count += seen.count;
-    entry->second.signatures.insert(mark.signature);
+    entry->second.words.insert(wording_of(mark));
   }
   return problems;
 }
@@ -156,7 +158,7 @@ Difference difference_of(const Book& book, const Run& before, const Run& after) 
       (old_news ? difference.unchanged : difference.introduced).push_back(item);
     } else if (item.after < item.before) {
       difference.resolved.push_back(item);
-    } else if (known->second.signatures != problem.signatures) {
+    } else if (known->second.words != problem.words) {
       difference.altered.push_back(item);
     } else {
       difference.unchanged.push_back(item);

@@ -15,7 +15,7 @@ namespace cupel::coordinator::compare {
 struct Problem {
   std::uint32_t mark = 0;  ///< The first one.
   std::uint32_t count = 0;
-  std::set<std::string> signatures;
+  std::set<std::string> words;  ///< wording_of() its marks.
 };
 using Problems = std::map<std::string, Problem>;  ///< By identity().
 
@@ -34,7 +34,7 @@ struct Item {
 struct Difference {
   std::vector<Item> introduced;  ///< More often after than before.
   std::vector<Item> resolved;    ///< Less often after, and it could have shown.
-  std::vector<Item> altered;     ///< As often, with another signature.
+  std::vector<Item> altered;     ///< As often, with other words.
   std::vector<Item> not_run;     ///< Gone because its package didn't get that far.
   std::vector<Item> unchanged;   ///< Among them subtests that stand for one another (rule C4).
 

@@ -126,6 +126,30 @@ ChangeNote note_of(const ChangeFacts& facts, TaskId task) {
           facts.patch, facts.patch_bytes};
 }
 
+Readiness readiness_of(const TaskResult& result, const ChangeNote& change, bool as_written) {
+  Readiness out;
+  out.task = result.task;
+  if (result.outcome != Outcome::passing || !result.change) {
+    out.message = result.message.empty() ? std::string(name(result.reason)) : result.message;
+    return out;
+  }
+  out.conclusive = true;
+  const ChangeFacts& now = *result.change;
+  out.gates = now.gates;
+  // Where acquire completed manifests for the after side's runs the trees differ, and that is told.
+  const bool same_tree = now.tree == change.tree;
+  if (!as_written && same_tree && now.patch != change.patch) {
+    out.gates.push_back({Gate::candidate_tree_mismatch,
+                         "the after side that was run is not what the patch makes of the commit"});
+  }
+  if (as_written) {
+    std::erase_if(out.gates, [](const GateFinding& one) {
+      return one.gate == Gate::not_tidy || one.gate == Gate::tidy_failed;
+    });
+  }
+  return out;
+}
+
 bool is_conclusive(const Run& run) {
   return !run.cut && (run.outcome == Outcome::passing || run.outcome == Outcome::failing);
 }

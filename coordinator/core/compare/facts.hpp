@@ -55,6 +55,7 @@ struct Conditions {
 
 struct Run {
   TaskId task;
+  WorkerId worker;  ///< Who made it; 0 = not known.
   Outcome outcome = Outcome::inconclusive;
   Reason reason = Reason::none;
   std::string message;
@@ -82,11 +83,23 @@ struct ChangeNote {
   friend bool operator==(const ChangeNote&, const ChangeNote&) = default;
 };
 
+/// What the last look at an after side said, just before its patch may be handed out.
+struct Readiness {
+  TaskId task;
+  bool conclusive = false;
+  std::string message;  ///< Why it isn't conclusive.
+  std::vector<GateFinding> gates;
+
+  [[nodiscard]] bool good() const { return conclusive && gates.empty(); }
+  friend bool operator==(const Readiness&, const Readiness&) = default;
+};
+
 struct Book {
   std::vector<Mark> marks;
   std::vector<Run> before;  ///< [0] is the first; the others are repeats.
   std::vector<Run> after;
   std::optional<ChangeNote> change;
+  std::optional<Readiness> readiness;
   // The first conclusive scan of each side, of a campaign that scans.
   std::optional<ScanFacts> scan_before;
   std::optional<ScanFacts> scan_after;
@@ -99,6 +112,10 @@ inline constexpr std::size_t kMarksPerRunMax = 2'000;
 /// The run that a result of an execute task means; its marks are added to the book.
 [[nodiscard]] Run run_of(Book& book, const TaskResult& result);
 [[nodiscard]] ChangeNote note_of(const ChangeFacts& facts, TaskId task);
+/// What a readiness task's result means for the patch of `change`. `as_written`: the patch is the
+/// campaign's own diff, which owes nobody a tidy manifest.
+[[nodiscard]] Readiness readiness_of(const TaskResult& result, const ChangeNote& change,
+                                     bool as_written);
 
 /// True for passing and failing runs of which everything is known.
 [[nodiscard]] bool is_conclusive(const Run& run);

@@ -97,6 +97,23 @@ Conditions conditions_from(const json& in) {
   return out;
 }
 
+json gates_json(const std::vector<GateFinding>& gates) {
+  json out = json::array();
+  for (const GateFinding& one : gates) {
+    out.push_back({{"gate", name(one.gate)}, {"detail", one.detail}});
+  }
+  return out;
+}
+
+std::vector<GateFinding> gates_from(const json& in) {
+  std::vector<GateFinding> gates;
+  for (const json& one : list_at(in, "gates")) {
+    if (!one.is_object()) continue;
+    gates.push_back({word_at(one, "gate", Gate::not_tidy), text_at(one, "detail")});
+  }
+  return gates;
+}
+
 ChangeNote change_from(const json& in) {
   ChangeNote note;
   note.task = TaskId::parse(text_at(in, "task")).value_or(TaskId{});
@@ -112,10 +129,7 @@ ChangeNote change_from(const json& in) {
   }
   note.go_before = text_at(in, "go_before");
   note.go_after = text_at(in, "go_after");
-  for (const json& one : list_at(in, "gates")) {
-    if (!one.is_object()) continue;
-    note.gates.push_back({word_at(one, "gate", Gate::not_tidy), text_at(one, "detail")});
-  }
+  note.gates = gates_from(in);
   note.patch = Digest::parse(text_at(in, "patch")).value_or(Digest{});
   note.patch_bytes = number_at<std::uint64_t>(in, "patch_bytes");
   return note;
@@ -135,6 +149,7 @@ json to_json(const Conditions& conditions) {
 json to_json(const Run& run) {
   json out = {{"outcome", name(run.outcome)}, {"conditions", to_json(run.conditions)}};
   put(out, "task", run.task ? run.task.text() : std::string());
+  put(out, "worker", run.worker ? run.worker.text() : std::string());
   if (run.reason != Reason::none) out["reason"] = name(run.reason);
   put(out, "message", run.message);
   put(out, "cut", run.cut);
@@ -153,6 +168,7 @@ Run run_from_json(const json& in, std::size_t marks) {
   Run run;
   if (!in.is_object()) return run;
   run.task = TaskId::parse(text_at(in, "task")).value_or(TaskId{});
+  run.worker = WorkerId::parse(text_at(in, "worker")).value_or(WorkerId{});
   run.outcome = word_at(in, "outcome", Outcome::inconclusive);
   run.reason = word_at(in, "reason", Reason::none);
   run.message = text_at(in, "message");
@@ -194,13 +210,16 @@ json to_json(const ChangeNote& note) {
   out["moved"] = std::move(moved);
   put(out, "go_before", note.go_before);
   put(out, "go_after", note.go_after);
-  json gates = json::array();
-  for (const GateFinding& one : note.gates) {
-    gates.push_back({{"gate", name(one.gate)}, {"detail", one.detail}});
-  }
-  out["gates"] = std::move(gates);
+  out["gates"] = gates_json(note.gates);
   put(out, "patch", note.patch == Digest{} ? std::string() : note.patch.hex());
   put_number(out, "patch_bytes", note.patch_bytes);
+  return out;
+}
+
+json to_json(const Readiness& readiness) {
+  json out = {{"conclusive", readiness.conclusive}, {"gates", gates_json(readiness.gates)}};
+  put(out, "task", readiness.task ? readiness.task.text() : std::string());
+  put(out, "message", readiness.message);
   return out;
 }
 
@@ -214,6 +233,7 @@ json to_json(const Book& book) {
   json out = {
       {"marks", std::move(marks)}, {"before", std::move(before)}, {"after", std::move(after)}};
   if (book.change) out["change"] = to_json(*book.change);
+  if (book.readiness) out["readiness"] = to_json(*book.readiness);
   if (book.scan_before) out["scan_before"] = cupel::to_json(*book.scan_before);
   if (book.scan_after) out["scan_after"] = cupel::to_json(*book.scan_after);
   return out;
@@ -233,6 +253,11 @@ Book book_from_json(const json& in) {
   }
   if (const auto found = in.find("change"); found != in.end() && found->is_object()) {
     book.change = change_from(*found);
+  }
+  if (const auto found = in.find("readiness"); found != in.end() && found->is_object()) {
+    book.readiness =
+        Readiness{TaskId::parse(text_at(*found, "task")).value_or(TaskId{}),
+                  flag_at(*found, "conclusive"), text_at(*found, "message"), gates_from(*found)};
   }
   const auto scan = [&in](const char* key) -> std::optional<ScanFacts> {
     const auto found = in.find(key);

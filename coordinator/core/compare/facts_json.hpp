@@ -11,6 +11,7 @@ namespace cupel::coordinator::compare {
 [[nodiscard]] nlohmann::json to_json(const Book& book);
 [[nodiscard]] Book book_from_json(const nlohmann::json& json);
 [[nodiscard]] nlohmann::json to_json(const ChangeNote& note);
+[[nodiscard]] nlohmann::json to_json(const Readiness& readiness);
 [[nodiscard]] nlohmann::json to_json(const Run& run);
 /// `marks`: how many there are; entries beyond it are left out.
 [[nodiscard]] Run run_from_json(const nlohmann::json& json, std::size_t marks);

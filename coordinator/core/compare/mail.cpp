@@ -4,18 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 
 namespace cupel::coordinator::compare {
 namespace {
 
 using nlohmann::json;
 
-// The commit's own time isn't known here, and a clock would make every copy another one.
 constexpr std::string_view kHead =
     "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n"
-    "From: Cupel <cupel@localhost>\n"
-    "Date: Sat, 1 Jan 2000 00:00:00 +0000\n";
+    "From: Cupel <cupel@localhost>\n";
+/// Of a patch for content without a time: 2000-01-01.
+constexpr std::int64_t kNoTimeUs = 946'684'800'000'000;
 constexpr std::size_t kSubjectBytesMax = 200;
 constexpr std::size_t kLineBytesMax = 400;
 constexpr std::size_t kMovesShown = 30;
@@ -31,6 +33,25 @@ std::string one_line(std::string_view text, std::size_t bytes_max) {
     out.pop_back();
   }
   return out;
+}
+
+/// RFC 5322, in UTC: "Thu, 7 Apr 2005 22:13:13 +0000".
+std::string mail_date(WallTime time) {
+  constexpr std::array<const char*, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  using namespace std::chrono;
+  const sys_seconds at{duration_cast<seconds>(microseconds(time.us == 0 ? kNoTimeUs : time.us))};
+  const sys_days day = floor<days>(at);
+  const year_month_day date(day);
+  const hh_mm_ss clock(at - day);
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%s, %u %s %d %02d:%02d:%02d +0000",
+                kDays.at(weekday(day).c_encoding()), static_cast<unsigned>(date.day()),
+                kMonths.at(static_cast<unsigned>(date.month()) - 1), static_cast<int>(date.year()),
+                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+                static_cast<int>(clock.seconds().count()));
+  return text.data();
 }
 
 std::string base64(std::string_view bytes) {
@@ -111,6 +132,7 @@ std::string side_text(const json& side) {
 std::string patch_mail(const MailFacts& facts) {
   const bool carriage_returns = facts.diff.find('\r') != std::string::npos;
   std::string out(kHead);
+  out += "Date: " + mail_date(facts.committed) + "\n";
   out += "Subject: [PATCH] " + one_line(facts.subject, kSubjectBytesMax) + "\n";
   out += "MIME-Version: 1.0\nContent-Type: text/plain; charset=UTF-8\n";
   out +=
@@ -136,6 +158,7 @@ MailFacts describe_patch(const json& unit, const json& document, std::string dif
   MailFacts facts;
   facts.subject = subject_of(change, at(document, "change"), text_at(document, "name"));
   facts.diff = std::move(diff);
+  facts.committed = parse_rfc3339(text_at(unit, "committed")).value_or(WallTime{});
   std::vector<std::string>& body = facts.body;
   if (const std::string why = text_at(document, "description"); !why.empty()) {
     body.push_back(why);

@@ -2,6 +2,8 @@
 /// and wherever it is written.
 #pragma once
 
+#include "common/core/time.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
@@ -14,10 +16,12 @@ struct MailFacts {
   std::string subject;            ///< One line.
   std::vector<std::string> body;  ///< Lines; what `git am` could misread is indented.
   std::string diff;               ///< Unified, with a/ and b/ names.
+  WallTime committed = {};        ///< Of the commit that it applies to; 0 = not known.
 };
 
-/// Fixed sender and date; a diff with carriage returns is carried in base64, since `git am` drops
-/// them otherwise.
+/// Fixed sender, and the time of the commit that it applies to: a clock would make every copy
+/// another one. A diff with carriage returns is carried in base64, since `git am` drops them
+/// otherwise.
 [[nodiscard]] std::string patch_mail(const MailFacts& facts);
 
 /// What is said about a unit's patch: why, what moved, and the evidence.

@@ -25,12 +25,17 @@ json side_json(const std::vector<Run>& runs) {
   const auto counted =
       std::ranges::count_if(runs, [](const Run& run) { return is_conclusive(run); });
   json tasks = json::array();
-  for (const Run& run : runs) tasks.push_back(run.task.text());
+  json workers = json::array();
+  for (const Run& run : runs) {
+    tasks.push_back(run.task.text());
+    workers.push_back(run.worker ? json(run.worker.text()) : json());
+  }
   return {{"outcome", cupel::name(first.outcome)},
           {"reason", cupel::name(first.reason)},
           {"message", first.message},
           {"task", first.task.text()},
           {"tasks", std::move(tasks)},
+          {"workers", std::move(workers)},
           {"runs", runs.size()},
           {"counted", counted},
           {"failed", failed},
@@ -120,7 +125,10 @@ json aa_json(const Book& book) {
   const Run& first = book.before[0];
   const Run& second = book.before[1];
   if (!is_conclusive(first) || !is_conclusive(second)) return nullptr;
-  const bool agree = first.outcome == second.outcome && difference_of(book, first, second).empty();
+  const Difference difference = difference_of(book, first, second);
+  // Other words for the same problem are no sign of noise that could become a regression.
+  const bool agree = first.outcome == second.outcome && difference.introduced.empty() &&
+                     difference.resolved.empty() && difference.not_run.empty();
   return {{"agree", agree}};
 }
 
@@ -143,8 +151,10 @@ std::string_view name(PatchState state) {
 PatchState patch_state(Verdict verdict, const Book& book) {
   if (!book.change || book.change->patch == Digest{}) return PatchState::none;
   const bool good = verdict == Verdict::compatible || verdict == Verdict::fixed;
-  return good && book.change->gates.empty() && scan_gates(book).empty() ? PatchState::ready
-                                                                        : PatchState::withheld;
+  const bool checked = !book.readiness || book.readiness->good();
+  return good && checked && book.change->gates.empty() && scan_gates(book).empty()
+             ? PatchState::ready
+             : PatchState::withheld;
 }
 
 json record_of(const Book& book, Verdict verdict, const Conclusion* conclusion) {
@@ -162,9 +172,14 @@ json record_of(const Book& book, Verdict verdict, const Conclusion* conclusion) 
     };
     add(book.change->gates);
     add(scan_gates(book));
+    if (book.readiness && !book.readiness->good()) {
+      codes.push_back(book.readiness->conclusive ? "readiness_failed" : "readiness_inconclusive");
+      add(book.readiness->gates);
+    }
     if (codes.empty()) codes.push_back("verdict:" + std::string(cupel::name(verdict)));
   }
   out["patch"] = {{"state", name(state)}, {"codes", std::move(codes)}};
+  out["readiness"] = book.readiness ? to_json(*book.readiness) : json();
   out["scan"] = scan_json(book);
   out["remarks"] = remarks(book);
   if (book.before.size() > 1) out["aa"] = aa_json(book);

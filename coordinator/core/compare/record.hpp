@@ -11,7 +11,7 @@ namespace cupel::coordinator::compare {
 /// Whether a patch may be taken: said apart from the verdict.
 enum class PatchState : std::uint8_t {
   none,      ///< There is nothing to apply, or the verdict is not one to apply a patch on.
-  ready,     ///< compatible or fixed, and no gate.
+  ready,     ///< compatible or fixed, no gate, and the last look at it found nothing.
   withheld,  ///< A gate, or a verdict that forbids it.
 };
 [[nodiscard]] std::string_view name(PatchState state);

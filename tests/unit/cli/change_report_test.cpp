@@ -65,23 +65,6 @@ ReportData sample() {
   return data;
 }
 
-TEST(GroupByCause, EveryUnitIsInOneGroupSoThatTheCountsAddUp) {
-  const std::vector<Group> groups = group_failures(sample().results);
-
-  ASSERT_EQ(groups.size(), 2U);
-  EXPECT_EQ(groups[0].signature, "dependency:example.com/lib@v1.1.0");
-  EXPECT_EQ(groups[0].units, (std::vector<std::string>{"a", "c", "d"}));
-  EXPECT_EQ(groups[1].signature, "s2");
-  EXPECT_EQ(groups[1].units, (std::vector<std::string>{"b"}));
-}
-
-TEST(GroupByCause, WhatWasNotConfirmedIsNoCause) {
-  json item = introduced("TestA", "s1");
-  item["fate"] = "refuted";
-
-  EXPECT_TRUE(causes_of(unit("a", "flaky", json::array({item}))).empty());
-}
-
 TEST(CountPatches, SaysWhyTheyAreWithheld) {
   const PatchCounts counts = count_patches(sample().results);
 
@@ -168,29 +151,6 @@ TEST(ChangeNote, SaysWhatMovedAndWhatBecameOfThePatch) {
             "m.org/a v1.0.0 -> v1.1.0; patch withheld: go_directive_changed, not_tidy");
   EXPECT_EQ(change_note(unit("b", "compatible", json::array(), "none")), "");
   EXPECT_EQ(change_note(unit("b", "compatible", json::array(), "ready")), "patch ready");
-}
-
-TEST(GroupExcerpt, IsWhatOneUnitPrinted) {
-  json one = unit("a", "regressed", json::array({introduced("TestA", "s1")}));
-  one["findings"] = {{{"kind", "test_failure"},
-                      {"package", "m/p"},
-                      {"test", "TestA"},
-                      {"message", "s1 in TestA\n    a_test.go:7: want 1, have 2\n"}}};
-
-  const std::vector<Group> groups = group_by_cause({one});
-
-  ASSERT_EQ(groups.size(), 1U);
-  EXPECT_EQ(groups[0].excerpt, "s1 in TestA\n    a_test.go:7: want 1, have 2");
-  EXPECT_EQ(groups[0].example, "a");
-}
-
-TEST(GroupExcerpt, IsShort) {
-  std::string lines;
-  for (int i = 0; i < 100; ++i) lines += "line\n";
-
-  EXPECT_EQ(excerpt_of("one\ntwo\n"), "one\ntwo");
-  EXPECT_EQ(excerpt_of(lines).size(), 20 * 5 + std::string("…").size());
-  EXPECT_LE(excerpt_of(std::string(9'000, 'x')).size(), 2'010U);
 }
 
 }  // namespace

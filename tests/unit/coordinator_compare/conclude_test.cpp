@@ -97,14 +97,45 @@ TEST(Conclude, AFlakeBesideAStableFailureLeavesItBrokenBefore) {
   EXPECT_EQ(verdict(book({stable}, {result({kA, kB}), stable})), Verdict::broken_before);
 }
 
-TEST(Conclude, WordsThatChangeFromRunToRunAreNoChangedFailure) {
-  const auto says = [](const std::string& words) {
-    return result({failure("m/p", "TestA", words)});
-  };
+TaskResult says(const std::string& words) {
+  return result({failure("m/p", "TestA", words)});
+}
 
-  EXPECT_EQ(verdict(book({says("a")}, {says("b"), says("a")})), Verdict::flaky);
+TEST(Conclude, WordsThatChangeFromRunToRunAreBrokenBefore) {
+  const Conclusion found = conclude(book({says("id kx")}, {says("id qz"), says("id kx")}), kRules);
+
+  EXPECT_EQ(found.verdict, Verdict::broken_before);
+  EXPECT_EQ(found.message,
+            "fails with and without the change; only its words are others in each run");
+  EXPECT_TRUE(found.flakes.empty());
+  EXPECT_EQ(verdict(book({says("id a"), says("id b"), says("id c")},
+                         {says("id d"), says("id e"), says("id f")})),
+            Verdict::broken_before);
+}
+
+TEST(Conclude, WordsOfNoFixedNumberAreBrokenBefore) {
+  EXPECT_EQ(verdict(book({says("saw x"), says("saw x y")}, {says("saw q w e"), says("saw q")})),
+            Verdict::broken_before);
+}
+
+TEST(Conclude, OtherWordsInEachRunOfASideAreAChangedFailure) {
   EXPECT_EQ(verdict(book({says("a"), says("a"), says("a")}, {says("b"), says("b"), says("b")})),
             Verdict::changed_failure);
+  // What varies beside them doesn't hide them.
+  EXPECT_EQ(verdict(book({says("no user ka"), says("no user lb"), says("no user mc")},
+                         {says("no group nd"), says("no group oe"), says("no group pf")})),
+            Verdict::changed_failure);
+}
+
+TEST(Conclude, OtherNumbersInWhatATestSaysAreUnchanged) {
+  EXPECT_EQ(verdict(book({says("always red at 0x? with 1")}, {says("always red at 0x? with 3")})),
+            Verdict::broken_before);
+}
+
+TEST(Conclude, WithoutRepeatsWordsShowNothing) {
+  const Rules none{.runs = 0, .need = 0, .module = "m"};
+
+  EXPECT_EQ(verdict(book({says("a")}, {says("b")}), none), Verdict::broken_before);
 }
 
 TEST(Conclude, ATestTimeoutMustRepeatOnEveryAfterRunWhateverTheFileSays) {

@@ -91,7 +91,7 @@ TEST_F(GitAm, KeepsCarriageReturns) {
       "diff --git a/go.mod b/go.mod\n--- a/go.mod\n+++ b/go.mod\n@@ -1,3 +1,3 @@\n module m\r\n "
       "\r\n-go 1.24\r\n+go 1.26\r\n";
 
-  ASSERT_EQ(apply(patch_mail({"Raise", {}, diff})), 0);
+  ASSERT_EQ(apply(patch_mail({"Raise", {}, diff, {}})), 0);
 
   EXPECT_EQ(read(dir_ / "go.mod"), "module m\r\n\r\ngo 1.26\r\n");
 }
@@ -101,7 +101,7 @@ TEST_F(GitAm, AppliesWhateverTheBodySays) {
   const std::vector<std::string> body = {"---", "diff --git a/x b/x", "From nobody Mon Sep 17",
                                          "Index: y", "--- a/z\n+++ b/z"};
 
-  ASSERT_EQ(apply(patch_mail({"Sub\nject: Evil\r\nBcc: x", body, kDiff})), 0);
+  ASSERT_EQ(apply(patch_mail({"Sub\nject: Evil\r\nBcc: x", body, kDiff, {}})), 0);
   EXPECT_EQ(read(dir_ / "go.mod"), "module m\n\ngo 1.26\n");
 }
 
@@ -117,6 +117,26 @@ TEST(PatchMail, IsTheSameBytesForTheSameContent) {
   EXPECT_THAT(mail, HasSubstr("Go line: 1.24 -> 1.26\n"));
   EXPECT_THAT(mail, HasSubstr("Image: sha256:a (go1.26.1)\n"));
   EXPECT_THAT(mail, HasSubstr("Check: go test ./... -> passing\n"));
+}
+
+TEST(PatchMail, HasTheTimeOfTheCommitThatItAppliesTo) {
+  json one = unit();
+  one["committed"] = "2005-04-07T22:13:13Z";
+
+  EXPECT_THAT(patch_mail(describe_patch(one, json::object(), kDiff)),
+              HasSubstr("\nDate: Thu, 7 Apr 2005 22:13:13 +0000\n"));
+  EXPECT_THAT(patch_mail({"Raise", {}, kDiff, {1'709'210'096'999'999}}),
+              HasSubstr("\nDate: Thu, 29 Feb 2024 12:34:56 +0000\n"));
+}
+
+TEST_F(GitAm, TheCommitHasTheTimeOfTheOneBelow) {
+  start("module m\n\ngo 1.24\n");
+  json one = unit();
+  one["committed"] = "2005-04-07T22:13:13Z";
+
+  ASSERT_EQ(apply(patch_mail(describe_patch(one, json::object(), kDiff))), 0);
+
+  EXPECT_EQ(git("show -s --format=%at HEAD | grep -qx 1112911993"), 0);
 }
 
 TEST(PatchMail, NamesTheKindOfChangeInItsSubject) {

@@ -46,7 +46,18 @@ class MachineTest : public ::testing::Test {
       Commit batch = std::move(open_.front());
       open_.erase(open_.begin());
       std::map<TaskId, std::string> specs;
+      std::map<UnitId, BaselineRow> baselines;
       for (const Transition& transition : batch.transitions) {
+        if (const auto* kept = std::get_if<BaselineKept>(&transition)) {
+          baselines_[kept->name] = {kept->campaign, kept->unit, kept->body, kept->at};
+        }
+        if (const auto* dropped = std::get_if<BaselineDropped>(&transition)) {
+          baselines_.erase(dropped->name);
+        }
+        if (const auto* wanted = std::get_if<BaselineWanted>(&transition)) {
+          const auto known = baselines_.find(wanted->name);
+          if (known != baselines_.end()) baselines[wanted->unit] = known->second;
+        }
         if (const auto* made = std::get_if<TaskCreated>(&transition)) {
           specs_[made->task.id] = made->spec;
           created_.push_back(made->task);
@@ -56,7 +67,7 @@ class MachineTest : public ::testing::Test {
         }
         written_.push_back(transition);
       }
-      machine_.on(StoreCommitted{batch.batch, std::move(specs)}, now_);
+      machine_.on(StoreCommitted{batch.batch, std::move(specs), std::move(baselines)}, now_);
       collect(machine_.take());
     }
   }
@@ -178,6 +189,7 @@ class MachineTest : public ::testing::Test {
   std::vector<Commit> open_;
   std::vector<Transition> written_;
   std::map<TaskId, std::string> specs_;
+  std::map<std::string, BaselineRow> baselines_;
   std::vector<TaskRow> created_;
   std::vector<Send> sent_;
   std::vector<Reply> replies_;

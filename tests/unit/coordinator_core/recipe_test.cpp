@@ -75,8 +75,8 @@ class Walk {
     EXPECT_NE(judged, nullptr) << "the unit is not judged";
     return judged == nullptr ? Judgement{} : *judged;
   }
-  void answer(const TaskResult& given) { record(progress_, step(), given); }
-  void answer_as(Step step, const TaskResult& given) { record(progress_, step, given); }
+  void answer(const TaskResult& given) { record(progress_, question_, step(), given); }
+  void answer_as(Step step, const TaskResult& given) { record(progress_, question_, step, given); }
   Progress& progress() { return progress_; }
 
  private:

@@ -105,8 +105,8 @@ TEST(ScanSides, AnUpgradeOfWhatIsVulnerableGetsWhatTheScanFound) {
   question.change = upgrade_of_vulnerable();
   planner::Progress progress;
   UnitInfo unit;
-  planner::record(progress, {planner::Stage::modules}, executed(Outcome::passing, {}));
-  planner::record(progress, {planner::Stage::execute_before},
+  planner::record(progress, question, {planner::Stage::modules}, executed(Outcome::passing, {}));
+  planner::record(progress, question, {planner::Stage::execute_before},
                   executed(Outcome::failing, scan({at("A", VulnLevel::symbol)})));
   const auto plan = planner::plan_next(question, unit, "c", progress);
   const auto* next = std::get_if<planner::NextTask>(&plan);
@@ -122,8 +122,9 @@ TEST(ScanSides, WithoutAConclusiveScanNothingIsUpgraded) {
   question.change = upgrade_of_vulnerable();
   planner::Progress progress;
   UnitInfo unit;
-  planner::record(progress, {planner::Stage::modules}, executed(Outcome::passing, {}));
-  planner::record(progress, {planner::Stage::execute_before}, executed(Outcome::failing, {}));
+  planner::record(progress, question, {planner::Stage::modules}, executed(Outcome::passing, {}));
+  planner::record(progress, question, {planner::Stage::execute_before},
+                  executed(Outcome::failing, {}));
   const auto plan = planner::plan_next(question, unit, "c", progress);
   const auto* judgement = std::get_if<planner::Judgement>(&plan);
   ASSERT_NE(judgement, nullptr);

@@ -26,6 +26,17 @@ TEST(SourceText, KeepsEveryKindOfSource) {
   }
 }
 
+TEST(SourceText, ARepositoryIsCalledTheSameAtEveryCommit) {
+  const auto called = [](Source source) {
+    return back_and_forth({std::move(source), {}}).repository();
+  };
+
+  EXPECT_EQ(called(GitSource{"https://example.com/a.git", "main"}), "https://example.com/a.git");
+  EXPECT_EQ(called(BundleSource{{}, std::string(40, 'a'), "./here"}),
+            called(BundleSource{{}, std::string(40, 'b'), "./here"}));
+  EXPECT_EQ(called(ModuleSource{"example.com/m", "v1.0.0"}), "example.com/m");
+}
+
 TEST(SourceText, KeepsTheNameOfARefusedFolder) {
   campaign::RepositoryEntry entry;
   entry.source = campaign::RefusedSource{.name = "../bad", .reason = {}, .message = "no"};

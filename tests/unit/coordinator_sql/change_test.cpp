@@ -31,6 +31,42 @@ TEST_F(StoreTest, AnOpenUnitsProgressIsTheNewestAndGoesWithItsComparison) {
             R"({"patch":{}})");
 }
 
+TEST_F(StoreTest, ABeforeSideIsFoundByItsNameUntilItsTimeIsOver) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  const auto found = [this](const std::string& name, std::int64_t at) {
+    auto applied = commit(*writer_, {BaselineWanted{kUnit, name, {at}}});
+    EXPECT_TRUE(applied) << applied.error().text();
+    return applied ? applied->baselines : std::map<UnitId, BaselineRow>{};
+  };
+  ASSERT_TRUE(commit(*writer_, {BaselineKept{"n", kCampaign, kUnit, "one", {10}, {100}}}));
+  ASSERT_TRUE(commit(*writer_, {BaselineKept{"n", kCampaign, kUnit, "two", {20}, {100}},
+                                BaselineKept{"m", kCampaign, kUnit, "other", {20}, {300}}}));
+
+  const auto known = found("n", 99);
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known.at(kUnit).body, "two");
+  EXPECT_EQ(known.at(kUnit).campaign, kCampaign);
+  EXPECT_EQ(known.at(kUnit).unit, kUnit);
+  EXPECT_EQ(known.at(kUnit).at.us, 20);
+  EXPECT_TRUE(found("x", 99).empty());
+  EXPECT_TRUE(found("n", 100).empty());
+  // What is over goes with the next one that is kept.
+  ASSERT_TRUE(commit(*writer_, {BaselineKept{"k", kCampaign, kUnit, "k", {200}, {300}}}));
+  EXPECT_TRUE(found("n", 50).empty());
+  ASSERT_TRUE(commit(*writer_, {BaselineDropped{"m"}}));
+  EXPECT_TRUE(found("m", 200).empty());
+  EXPECT_EQ(found("k", 200).size(), 1U);
+}
+
+TEST_F(StoreTest, TheTimeOfAPinnedCommitComesBack) {
+  ASSERT_TRUE(commit(*writer_, small_campaign()));
+  const RepositoryId repository = reader_->repositories(kCampaign)->front().id;
+
+  ASSERT_TRUE(commit(*writer_, {RepositoryPinned{repository, "c", "t", {}, {1'234'567}}}));
+
+  EXPECT_EQ(reader_->repositories(kCampaign)->front().committed.us, 1'234'567);
+}
+
 FlakeSeen flake(const std::string& repository, std::int64_t at) {
   return {repository, "example.com/m", "test|p|TestA", std::string(4000, 's'), 1, 4, kCampaign,
           {at}};

@@ -147,6 +147,37 @@ TEST(Gates, EveryLineOfGoSumIsExplained) {
   EXPECT_THAT(judged(moved + "b v1.0.0 h1:b=\n"), ElementsAre("removed: b v1.0.0/go.mod"));
 }
 
+TEST(Gates, AStaleLineOfGoSumThatTidyAloneDropsIsExplained) {
+  ManifestSide before;
+  before.modules = modules({{"a", "v1.0.0"}, {"b", "v1.0.0"}});
+  before.sum = "a v1.0.0/go.mod h1:am=\nb v1.0.0 h1:b=\nb v1.0.0/go.mod h1:bm=\n";
+  ManifestSide after;
+  after.modules = modules({{"a", "v1.1.0"}, {"b", "v1.0.0"}});
+  after.sum = "a v1.1.0/go.mod h1:y=\nb v1.0.0/go.mod h1:bm=\n";
+  ASSERT_TRUE(lost_sums(before, after));
+
+  EXPECT_THAT(names(gate_go_sum(before, after, {})), ElementsAre("gosum_unexplained"));
+  EXPECT_THAT(gate_go_sum(before, after, {}, "a v1.0.0/go.mod h1:am=\nb v1.0.0/go.mod h1:bm=\n"),
+              IsEmpty());
+  // Tidy alone keeps it: the change took it away.
+  EXPECT_THAT(names(gate_go_sum(before, after, {}, before.sum)), ElementsAre("gosum_unexplained"));
+  // Of a version that left nothing has to be asked.
+  after.sum = "a v1.1.0/go.mod h1:y=\nb v1.0.0 h1:b=\nb v1.0.0/go.mod h1:bm=\n";
+  EXPECT_FALSE(lost_sums(before, after));
+}
+
+TEST(Gates, AGoLineThatSaysWhatItsAbsenceMeansIsNoChange) {
+  const std::string without = "module ex.test/m\n\nrequire ex.test/a v1.0.0\n";
+  const auto judged = [&](const std::string& line) {
+    GateRules rules;
+    rules.targets = {{"ex.test/a", "v1.1.0"}};
+    const std::string after = "module ex.test/m\n\n" + line + "require ex.test/a v1.1.0\n";
+    return names(gate_a(parse_go_mod(without), parse_go_mod(after), rules));
+  };
+  EXPECT_THAT(judged("go 1.16\n\n"), IsEmpty());
+  EXPECT_THAT(judged("go 1.17\n\n"), ElementsAre("go_directive_changed"));
+}
+
 TEST(Gates, TheClosureIsWhatATargetReaches) {
   const auto graph = parse_module_graph(
       "m a@v1.1.0\nm z@v1.0.0\na@v1.1.0 b@v1.0.0\na@v1.1.0 go@1.24\nb@v1.0.0 "

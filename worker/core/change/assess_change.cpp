@@ -108,7 +108,7 @@ void collect_gates(const Applied& applied, GateRules rules, Assessment& result) 
   };
   add(gate_b(applied.before.mod, applied.after.mod, rules));
   add(gate_build_list(applied.before.modules, applied.after.modules, rules));
-  add(gate_go_sum(applied.before, applied.after, applied.graph));
+  add(gate_go_sum(applied.before, applied.after, applied.graph, applied.before_tidied_sum));
 }
 
 void tell_warnings(const std::vector<std::string>& warnings, std::vector<Finding>& notes) {

@@ -28,6 +28,8 @@ struct Applied {
   ModuleGraph graph;                  ///< Of the after side.
   std::vector<ModuleTarget> targets;  ///< Exact versions. Empty for kinds go and patch.
   TidyEnding tidy;
+  /// What `go mod tidy` makes of the before side's go.sum; asked where the change removes lines.
+  std::optional<std::string> before_tidied_sum;
   std::vector<std::string> warnings;     ///< warnings_of() the go get.
   std::set<std::string> only_for_tools;  ///< Targets that no package and no test needs.
   bool may_replace = false;

@@ -129,12 +129,33 @@ std::set<std::string> nodes_of(const BuildList& modules) {
   return nodes;
 }
 
+/// Lines that went although their module version stays, and that tidy alone would have kept.
+std::vector<std::string> lost(const ManifestSide& before, const ManifestSide& after,
+                              const std::optional<std::string>& before_tidied) {
+  const auto was = sums_of(before.sum);
+  const auto now = sums_of(after.sum);
+  const auto tidied = before_tidied ? sums_of(*before_tidied) : was;
+  const auto stood = nodes_of(before.modules);
+  const auto stands = nodes_of(after.modules);
+  std::vector<std::string> keys;
+  for (const auto& [key, hash] : was) {
+    const std::string node = node_of(key);
+    if (!now.contains(key) && tidied.contains(key) && stood.contains(node) &&
+        stands.contains(node)) {
+      keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
 }  // namespace
 
 Gates gate_a(const ModFile& before, const ModFile& after, const GateRules& rules) {
   Gates gates;
   compare_line(gates, Gate::module_path_changed, before.module_path, after.module_path);
-  if (!rules.may_raise_go) {
+  // Without a go line the go command goes by 1.16, and a copy that says so means the same.
+  const bool spelled_out = !before.go_version && after.go_version == kImpliedGoVersion;
+  if (!rules.may_raise_go && !spelled_out) {
     compare_line(gates, Gate::go_directive_changed, before.go_version.value_or(""),
                  after.go_version.value_or(""));
   }
@@ -184,13 +205,16 @@ Gates gate_build_list(const BuildList& before, const BuildList& after, const Gat
   return gates;
 }
 
-Gates gate_go_sum(const ManifestSide& before, const ManifestSide& after, const ModuleGraph& graph) {
+bool lost_sums(const ManifestSide& before, const ManifestSide& after) {
+  return !lost(before, after, std::nullopt).empty();
+}
+
+Gates gate_go_sum(const ManifestSide& before, const ManifestSide& after, const ModuleGraph& graph,
+                  const std::optional<std::string>& before_tidied) {
   Gates gates;
   const auto was = sums_of(before.sum);
   const auto now = sums_of(after.sum);
-  const auto stood = nodes_of(before.modules);
-  const auto stands = nodes_of(after.modules);
-  std::set<std::string> known = stands;
+  std::set<std::string> known = nodes_of(after.modules);
   for (const auto& [node, edges] : graph) {
     known.insert(node);
     known.insert(edges.begin(), edges.end());
@@ -204,11 +228,8 @@ Gates gate_go_sum(const ManifestSide& before, const ManifestSide& after, const M
       gates.push_back({Gate::gosum_unexplained, "changed: " + key});
     }
   }
-  for (const auto& [key, hash] : was) {
-    const std::string node = node_of(key);
-    if (!now.contains(key) && stood.contains(node) && stands.contains(node)) {
-      gates.push_back({Gate::gosum_unexplained, "removed: " + key});
-    }
+  for (const std::string& key : lost(before, after, before_tidied)) {
+    gates.push_back({Gate::gosum_unexplained, "removed: " + key});
   }
   return gates;
 }

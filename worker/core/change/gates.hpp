@@ -5,12 +5,16 @@
 #include "worker/core/change/build_list.hpp"
 #include "worker/core/source/gomod.hpp"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cupel::worker::change {
+
+/// What a go.mod without a go line means to the go command, and what acquire writes there.
+inline constexpr std::string_view kImpliedGoVersion = "1.16";
 
 /// What a gate compares, of one side.
 struct ManifestSide {
@@ -42,10 +46,14 @@ struct GateRules {
                                                        const GateRules& rules);
 
 /// go.sum: every added line belongs to a module version of the after side's graph or build list; no
-/// line of a module version that stays was removed or changed.
-[[nodiscard]] std::vector<GateFinding> gate_go_sum(const ManifestSide& before,
-                                                   const ManifestSide& after,
-                                                   const ModuleGraph& graph);
+/// line of a module version that stays was changed, or removed unless tidy alone removes it.
+/// `before_tidied`: the before side's go.sum after `go mod tidy`, where that was asked.
+[[nodiscard]] std::vector<GateFinding> gate_go_sum(
+    const ManifestSide& before, const ManifestSide& after, const ModuleGraph& graph,
+    const std::optional<std::string>& before_tidied = std::nullopt);
+
+/// True where go.sum lost lines of module versions that stay: what `before_tidied` may explain.
+[[nodiscard]] bool lost_sums(const ManifestSide& before, const ManifestSide& after);
 
 /// Sorted, without repetitions, at most 50.
 void tidy_gates(std::vector<GateFinding>& gates);
