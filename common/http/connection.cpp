@@ -142,6 +142,9 @@ std::optional<Response> Connection::refuse(const Router::Match& match, Request& 
     return problem(error_of(Errc::forbidden, "this needs a token with the scope '" + scope + "'"));
   }
   request.principal = std::move(*principal);
+  if (shared_->options.refuse) {
+    if (auto why = shared_->options.refuse(match.route->pattern)) return problem(*why);
+  }
   return std::nullopt;
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ struct ServerOptions {
   std::chrono::milliseconds body_timeout{30'000};  ///< For each piece of a body, in and out.
   std::chrono::milliseconds keep_alive_comment{15'000};
   TokenTable tokens;
+  /// Asked before a request that needs a scope is served: why it can't be now.
+  std::function<std::optional<Error>(std::string_view route)> refuse;
   /// After each request: template of the route ("other" where none matched), status, seconds. SSE:
   /// 0 s.
   std::function<void(std::string_view route, unsigned status, double seconds)> on_request;

@@ -2,6 +2,7 @@
 
 #include "common/async/await_callback.hpp"
 #include "common/crash/crash_point.hpp"
+#include "coordinator/app/term.hpp"
 
 #include <boost/asio/post.hpp>
 #include <spdlog/spdlog.h>
@@ -22,12 +23,6 @@ constexpr std::chrono::milliseconds kTick{250};
 constexpr std::chrono::seconds kCheckMax{5};
 constexpr std::size_t kLargeCampaign = 10'000;  // repositories
 
-Now now() {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::steady_clock::now(),
-          {std::chrono::duration_cast<std::chrono::microseconds>(wall).count()}};
-}
-
 /// What operators look for in the log; campaigns' own events are the API's.
 void log_order(const EventRow& event) {
   static const std::set<std::string_view> kOthers = {"campaign.paused", "campaign.resumed",
@@ -40,14 +35,20 @@ void log_order(const EventRow& event) {
               event.campaign ? " " + event.campaign.text() : std::string(), event.body);
 }
 
+constexpr std::uint32_t kTurnedAwayRetryMs = 1'000;
+
+Error starting() {
+  return {.code = Errc::not_ready, .what = "the coordinator is starting", .detail = {}, .hint = {}};
+}
+
 Error stopping() {
   return {.code = Errc::not_ready, .what = "the coordinator is stopping", .detail = {}, .hint = {}};
 }
 
 }  // namespace
 
-ControlLoop::ControlLoop(ControlParts parts, Machine machine)
-    : parts_(std::move(parts)), machine_(std::move(machine)), timer_(parts_.loop) {}
+ControlLoop::ControlLoop(ControlParts parts)
+    : parts_(std::move(parts)), absent_(starting()), timer_(parts_.loop) {}
 
 ControlLoop::~ControlLoop() = default;
 
@@ -68,20 +69,67 @@ void ControlLoop::stop() {
   stopped_ = true;
   timer_.cancel();
   link_.reset();
-  for (auto& [id, answered] : std::exchange(waiting_, {})) answered(stopping());
+  answer_waiting(stopping());
+}
+
+void ControlLoop::begin(Machine machine, StoreWriter& store) {
+  machine_.emplace(std::move(machine));
+  store_ = &store;
+  ++term_;
+  // Its counters begin at zero.
+  parts_.metrics.machine_began();
+  if (trusted_) on(*trusted_);
+}
+
+void ControlLoop::end(Error why) {
+  absent_ = std::move(why);
+  if (machine_ && link_) {
+    parts_.metrics.update(machine_->counters(), Gauges{}, link_->counters());
+  }
+  machine_.reset();
+  store_ = nullptr;
+  answer_waiting(absent_);
+}
+
+void ControlLoop::answer_waiting(const Error& why) {
+  // Nothing that waits was promised; who asked learns why.
+  for (auto& [id, answered] : std::exchange(waiting_, {})) answered(why);
 }
 
 void ControlLoop::trust(const net::TrustList& list) {
   TrustChanged changed;
   for (const auto& [key, worker] : list.entries())
     changed.keys.push_back({key.z85(), worker.name, worker.labels});
+  trusted_ = changed;
   on(std::move(changed));
 }
 
 void ControlLoop::on(Event event) {
   if (stopped_) return;
-  machine_.on(std::move(event), now());
+  if (!machine_) return turn_away(event);
+  if (!in_charge()) return;
+  machine_->on(std::move(event), now_of_clocks());
   schedule_flush();
+}
+
+bool ControlLoop::in_charge() {
+  if (!parts_.leads || parts_.leads()) return true;
+  parts_.lapsed();
+  return false;
+}
+
+void ControlLoop::turn_away(const Event& event) {
+  const auto* received = std::get_if<MessageReceived>(&event);
+  if (received == nullptr || !link_) return;
+  Send answer{received->key, received->routing, HelloAgain{}};
+  if (std::holds_alternative<Hello>(received->message)) {
+    answer.message = Refuse{Errc::not_ready, absent_.what, kTurnedAwayRetryMs};
+  }
+  static_cast<void>(link_->send(answer));
+}
+
+void ControlLoop::on_store(std::uint64_t term, Event event) {
+  if (term == term_ && machine_) on(std::move(event));
 }
 
 void ControlLoop::schedule_flush() {
@@ -93,8 +141,11 @@ void ControlLoop::schedule_flush() {
 
 void ControlLoop::flush() {
   flush_scheduled_ = false;
-  if (stopped_) return;
-  for (Action& action : machine_.take()) carry_out(std::move(action));
+  if (stopped_ || !machine_ || !in_charge()) return;
+  for (Action& action : machine_->take()) {
+    if (!machine_) return;
+    carry_out(std::move(action));
+  }
 }
 
 void ControlLoop::tick() {
@@ -128,8 +179,7 @@ void ControlLoop::carry_out(Action action) {
     }
     void operator()(const Observe& sample) const { loop.parts_.metrics.observe(sample); }
     void operator()(const StoreLost& lost) const {
-      // Nothing that waits was promised; who asked learns why.
-      for (auto& [id, answered] : std::exchange(loop.waiting_, {})) answered(lost.error);
+      loop.answer_waiting(lost.error);
       loop.parts_.store_lost(lost.error);
     }
   };
@@ -141,27 +191,29 @@ void ControlLoop::commit(Commit commit) {
     if (const auto* finished = std::get_if<TaskFinished>(&transition))
       parts_.live_logs.drop(finished->id);
   }
-  parts_.store.apply(
-      std::move(commit.transitions), [this, batch = commit.batch](Result<Applied> applied) {
-        if (!applied) {
-          asio::post(parts_.loop,
-                     [this, batch, error = applied.error()] { on(StoreFailed{batch, error}); });
-          return;
-        }
-        for (const EventRow& event : applied->events) log_order(event);
-        if (!applied->events.empty()) parts_.publish(std::move(applied->events));
-        asio::post(parts_.loop,
-                   [this, answer = StoreCommitted{batch, std::move(applied->specs),
-                                                  std::move(applied->baselines)}]() mutable {
-                     on(std::move(answer));
-                   });
+  store_->apply(std::move(commit.transitions), [this, term = term_,
+                                                batch = commit.batch](Result<Applied> applied) {
+    if (!applied) {
+      asio::post(parts_.loop, [this, term, batch, error = applied.error()] {
+        on_store(term, StoreFailed{batch, error});
       });
+      return;
+    }
+    for (const EventRow& event : applied->events) log_order(event);
+    if (!applied->events.empty()) parts_.publish(std::move(applied->events));
+    asio::post(parts_.loop,
+               [this, term,
+                answer = StoreCommitted{batch, std::move(applied->specs),
+                                        std::move(applied->baselines)}]() mutable {
+                 on_store(term, std::move(answer));
+               });
+  });
 }
 
 void ControlLoop::request(std::function<Event(RequestId)> make, Answered answered) {
   asio::post(parts_.loop, [this, make = std::move(make), answered = std::move(answered)] {
-    if (stopped_) {
-      answered(stopping());
+    if (stopped_ || !machine_) {
+      answered(stopped_ ? stopping() : absent_);
       return;
     }
     const RequestId id = ++last_request_;
@@ -218,7 +270,9 @@ asio::awaitable<Result<Reply::Done>> ControlLoop::drop(DropDeadLetter event) {
 template <typename T>
 asio::awaitable<T> ControlLoop::look(std::function<T(const Machine&)> look_at) {
   auto start = [this, look_at = std::move(look_at)](std::function<void(T)> done) {
-    asio::post(parts_.loop, [this, look_at, done = std::move(done)] { done(look_at(machine_)); });
+    asio::post(parts_.loop, [this, look_at, done = std::move(done)] {
+      done(machine_ ? look_at(*machine_) : T{});
+    });
   };
   co_return co_await async::await_callback<T>(std::move(start));
 }
@@ -253,7 +307,7 @@ Result<void> ControlLoop::check(std::function<Result<void>(const Machine&)> look
   auto promise = std::make_shared<std::promise<Result<void>>>();
   auto answer = promise->get_future();
   asio::post(parts_.loop, [this, promise, look_at = std::move(look_at)] {
-    promise->set_value(look_at(machine_));
+    promise->set_value(machine_ ? look_at(*machine_) : Result<void>(absent_));
   });
   if (answer.wait_for(kCheckMax) == std::future_status::ready) return answer.get();
   return Error{

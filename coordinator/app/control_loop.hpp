@@ -26,28 +26,38 @@ namespace cupel::coordinator {
 /// What the loop rests on; outlives it.
 struct ControlParts {
   boost::asio::io_context& loop;
-  StoreWriter& store;
   CoordinatorMetrics& metrics;
   fs::LiveLogs& live_logs;
   /// On the store writer's thread, in the order of the commits.
   std::function<void(std::vector<EventRow>)> publish;
   /// On the control loop.
   std::function<void(std::uint64_t session)> session_closed;
-  /// On the control loop, once: the store is not to be trusted, this process must end.
+  /// On the control loop: the store is not to be trusted, the term must end.
   std::function<void(const Error&)> store_lost;
+  /// May be empty. False: another process may lead by now, so nothing is decided or sent any more.
+  std::function<bool()> leads;
+  /// On the control loop: `leads` has become false; the term must end.
+  std::function<void()> lapsed;
 };
 
 /// ControlPort and lease_checks() may be used from other threads; everything else on the control
 /// loop.
+///
+/// A machine lives for a term, from begin() to end(). Without one, requests are answered with why,
+/// and workers are told to ask again or elsewhere.
 class ControlLoop final : public http::ControlPort {
  public:
-  ControlLoop(ControlParts parts, Machine machine);
+  explicit ControlLoop(ControlParts parts);
   ~ControlLoop() override;
 
   [[nodiscard]] Result<void> bind(::zmq::context_t& context, net::RouterOptions options,
                                   const net::ZapHandler* zap);
   [[nodiscard]] std::string endpoint() const { return link_->endpoint(); }
   void start();
+  /// The store outlives the term.
+  void begin(Machine machine, StoreWriter& store);
+  /// Nothing of the machine is carried out any more; requests that wait are answered with `why`.
+  void end(Error why);
   void trust(const net::TrustList& list);
   /// No more messages, ticks or requests; requests that wait are answered with not_ready.
   void stop();
@@ -75,6 +85,11 @@ class ControlLoop final : public http::ControlPort {
   void schedule_flush();
   void flush();
   void tick();
+  /// To a worker, while there is no machine.
+  void turn_away(const Event& event);
+  [[nodiscard]] bool in_charge();
+  void answer_waiting(const Error& why);
+  void on_store(std::uint64_t term, Event event);
   void carry_out(Action action);
   void commit(Commit commit);
   void request(std::function<Event(RequestId)> make, Answered answered);
@@ -88,7 +103,11 @@ class ControlLoop final : public http::ControlPort {
   void update_metrics();
 
   ControlParts parts_;
-  Machine machine_;
+  std::optional<Machine> machine_;
+  StoreWriter* store_ = nullptr;  ///< Of the term.
+  std::uint64_t term_ = 0;        ///< What comes late from the store of an earlier one is dropped.
+  Error absent_;                  ///< Why there is no machine.
+  std::optional<TrustChanged> trusted_;
   std::unique_ptr<zmq::ControlLink> link_;
   boost::asio::steady_timer timer_;
   std::map<RequestId, Answered> waiting_;

@@ -139,6 +139,7 @@ void CoordinatorMetrics::make_bus_metrics() {
   }
   make_link_metrics(control_link_, "control");
   make_link_metrics(bulk_link_, "bulk");
+  untrusted_behind_ = {control_link_.untrusted.counter, 0};
   log_bytes_ = followed("cupel_log_bytes_stored_total", "Bytes of artifacts received from workers");
 }
 
@@ -156,11 +157,10 @@ void CoordinatorMetrics::make_link_metrics(LinkNumbers& link, const char* plane)
       followed("cupel_bus_backpressure_total", "Sends refused at the high-water mark", labels);
 }
 
-void CoordinatorMetrics::LinkNumbers::follow(const net::RouterCounters& link,
-                                             std::uint64_t untrusted_besides) {
+void CoordinatorMetrics::LinkNumbers::follow(const net::RouterCounters& link) {
   denied.follow(link.handshake_denied);
   failed.follow(link.handshake_failed);
-  untrusted.follow(link.dropped_untrusted + untrusted_besides);
+  untrusted.follow(link.dropped_untrusted);
   malformed.follow(link.dropped_malformed);
   backpressure.follow(link.send_full);
 }
@@ -176,6 +176,9 @@ void CoordinatorMetrics::make_store_and_http_metrics() {
   read_failures_ = &base_.counter("cupel_db_failures_total", "Failed calls of the store", read);
   read_seconds_ = &base_.histogram("cupel_db_call_duration_seconds",
                                    "Duration of the store's calls", app::http_buckets(), read);
+  leader_ = &base_.gauge("cupel_leader", "1 while this coordinator leads the fleet");
+  epoch_ = &base_.gauge("cupel_leader_epoch", "Epoch in which it leads, or last led; 0 = alone");
+  terms_ = &base_.counter("cupel_leader_terms_total", "How often it began to lead");
   transitions_ = &base_.counter("cupel_db_transitions_total", "Transitions written to the store");
   request_seconds_ = &base_.histogram("cupel_http_request_duration_seconds",
                                       "HTTP requests without streams", app::http_buckets());
@@ -199,17 +202,35 @@ void CoordinatorMetrics::make_retention_metrics() {
 
 void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
                                 const net::RouterCounters& link) {
+  follow(counters);
   std::uint64_t wanted = 0;
   for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
     queued_[kind]->Set(as_double(gauges.queued[kind]));
     running_[kind]->Set(as_double(gauges.running[kind]));
     wanted += gauges.queued[kind] + gauges.running[kind];
+  }
+  blocked_->Set(as_double(gauges.blocked));
+  oldest_->Set(static_cast<double>(gauges.oldest_ready_us) / 1e6);
+  campaigns_running_->Set(as_double(gauges.campaigns_running));
+  campaigns_paused_->Set(as_double(gauges.campaigns_paused));
+  slots_->Set(as_double(gauges.slots));
+  slots_used_->Set(as_double(gauges.slots_used));
+  slots_wanted_->Set(as_double(wanted));
+  workers_["idle"]->Set(as_double(gauges.workers_idle));
+  workers_["busy"]->Set(as_double(gauges.workers_busy));
+  workers_["draining"]->Set(as_double(gauges.workers_draining));
+  workers_["blocked"]->Set(as_double(gauges.workers_blocked));
+  workers_["quarantined"]->Set(as_double(gauges.workers_quarantined));
+  workers_["lost"]->Set(as_double(gauges.workers_lost));
+  control_link_.follow(link);
+}
+
+void CoordinatorMetrics::follow(const Counters& counters) {
+  for (std::size_t kind = 0; kind < kTaskKinds; ++kind) {
     for (std::size_t outcome = 0; outcome < kOutcomes; ++outcome) {
       completed_[kind][outcome].follow(counters.tasks_completed[kind][outcome]);
     }
   }
-  blocked_->Set(as_double(gauges.blocked));
-  oldest_->Set(static_cast<double>(gauges.oldest_ready_us) / 1e6);
   retries_["worker_lost"].follow(counters.retries_worker_lost);
   retries_["infra_error"].follow(counters.retries_interrupted);
   retries_["lost_workspace"].follow(counters.retries_lost_workspace);
@@ -227,19 +248,8 @@ void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
   for (std::size_t verdict = 0; verdict < kVerdicts; ++verdict) {
     units_[verdict].follow(counters.units_finished[verdict]);
   }
-  campaigns_running_->Set(as_double(gauges.campaigns_running));
-  campaigns_paused_->Set(as_double(gauges.campaigns_paused));
   campaigns_finished_.follow(counters.campaigns_finished);
   campaigns_cancelled_.follow(counters.campaigns_cancelled);
-  slots_->Set(as_double(gauges.slots));
-  slots_used_->Set(as_double(gauges.slots_used));
-  slots_wanted_->Set(as_double(wanted));
-  workers_["idle"]->Set(as_double(gauges.workers_idle));
-  workers_["busy"]->Set(as_double(gauges.workers_busy));
-  workers_["draining"]->Set(as_double(gauges.workers_draining));
-  workers_["blocked"]->Set(as_double(gauges.workers_blocked));
-  workers_["quarantined"]->Set(as_double(gauges.workers_quarantined));
-  workers_["lost"]->Set(as_double(gauges.workers_lost));
   quarantines_["operator"].follow(counters.quarantines_operator);
   quarantines_["fleet"].follow(counters.quarantines_automatic);
   releases_.follow(counters.releases);
@@ -260,7 +270,17 @@ void CoordinatorMetrics::update(const Counters& counters, const Gauges& gauges,
   sessions_["identity"].follow(counters.identity_lies);
   sessions_["taken_over"].follow(counters.sessions_taken_over);
   sessions_["none"].follow(counters.without_session);
-  control_link_.follow(link, counters.untrusted);
+  untrusted_behind_.follow(counters.untrusted);
+}
+
+void CoordinatorMetrics::machine_began() {
+  follow(Counters{});
+}
+
+void CoordinatorMetrics::leads(bool now, std::uint64_t epoch) {
+  leader_->Set(now ? 1 : 0);
+  epoch_->Set(as_double(epoch));
+  if (now) terms_->Increment();
 }
 
 void CoordinatorMetrics::observe(const Observe& sample) {
@@ -302,7 +322,7 @@ void CoordinatorMetrics::artifacts(std::uint64_t count, std::uint64_t bytes) {
 
 void CoordinatorMetrics::update(const wire::BulkCounters& counters,
                                 const net::RouterCounters& link) {
-  bulk_link_.follow(link, 0);
+  bulk_link_.follow(link);
   log_bytes_.follow(counters.bytes_in);
   bulk_malformed_.follow(counters.malformed);
   bulk_rate_limited_.follow(counters.rate_limited);

@@ -24,6 +24,10 @@ class CoordinatorMetrics {
   // Control loop:
   void update(const Counters& counters, const Gauges& gauges, const net::RouterCounters& link);
   void observe(const Observe& sample);
+  /// A new machine counts from zero: what it counts is added to what was counted before.
+  void machine_began();
+  /// Whether this coordinator leads, and since which epoch (0: no other could).
+  void leads(bool now, std::uint64_t epoch);
   // Store writer and readers:
   void committed(std::size_t transitions, double seconds, bool ok);
   void read(std::string_view op, double seconds, bool ok);
@@ -49,7 +53,8 @@ class CoordinatorMetrics {
     Counter* counter = nullptr;
     std::uint64_t seen = 0;
     void follow(std::uint64_t value) {
-      counter->Increment(static_cast<double>(value - seen));
+      // It has begun anew: machine_began().
+      if (value > seen) counter->Increment(static_cast<double>(value - seen));
       seen = value;
     }
   };
@@ -60,8 +65,7 @@ class CoordinatorMetrics {
     Followed untrusted;
     Followed malformed;
     Followed backpressure;
-    /// `untrusted_besides`: messages of untrusted keys that were noticed behind the socket.
-    void follow(const net::RouterCounters& link, std::uint64_t untrusted_besides);
+    void follow(const net::RouterCounters& link);
   };
   Followed followed(const std::string& name, const std::string& help,
                     const prometheus::Labels& labels = {});
@@ -71,6 +75,7 @@ class CoordinatorMetrics {
   void make_link_metrics(LinkNumbers& link, const char* plane);
   void make_store_and_http_metrics();
   void make_retention_metrics();
+  void follow(const Counters& counters);
 
   app::Metrics& base_;
   std::array<Gauge*, kTaskKinds> queued_{};
@@ -111,6 +116,7 @@ class CoordinatorMetrics {
   Followed leases_overrun_;
   LinkNumbers control_link_;
   LinkNumbers bulk_link_;
+  Followed untrusted_behind_;  ///< Noticed behind the control socket.
   Followed log_bytes_;
   Counter* commits_ = nullptr;
   Counter* commit_failures_ = nullptr;
@@ -127,6 +133,9 @@ class CoordinatorMetrics {
   std::array<Retained, 2> retained_{};
   Gauge* artifacts_ = nullptr;
   Gauge* artifact_bytes_ = nullptr;
+  Gauge* leader_ = nullptr;
+  Gauge* epoch_ = nullptr;
+  Counter* terms_ = nullptr;
   std::map<std::string, std::array<Counter*, 4>> requests_;
   prometheus::Histogram* request_seconds_ = nullptr;
   Gauge* sse_clients_ = nullptr;

@@ -4,15 +4,14 @@
 #include "common/app/metrics.hpp"
 #include "common/app/revision.hpp"
 #include "common/async/await_callback.hpp"
-#include "common/campaign/parse.hpp"
 #include "common/core/version.hpp"
 #include "common/fs/files.hpp"
 #include "common/net/library.hpp"
 #include "coordinator/app/control_loop.hpp"
 #include "coordinator/app/file_watch.hpp"
+#include "coordinator/app/lead.hpp"
 #include "coordinator/app/loop_thread.hpp"
 #include "coordinator/app/readiness.hpp"
-#include "coordinator/app/retention.hpp"
 #include "coordinator/app/secrets.hpp"
 #include "coordinator/http/api.hpp"
 #include "coordinator/sql/store.hpp"
@@ -28,6 +27,7 @@
 #include <csignal>
 #include <optional>
 #include <systemd/sd-daemon.h>
+#include <thread>
 #include <utility>
 
 namespace cupel::coordinator {
@@ -39,12 +39,6 @@ constexpr int kReaderThreads = 2;
 constexpr int kZmqThreads = 2;
 constexpr std::chrono::milliseconds kStopGrace{5'000};
 constexpr std::chrono::milliseconds kLostGrace{1'000};  // for answers that say so
-
-Now wall_and_mono() {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::steady_clock::now(),
-          {std::chrono::duration_cast<std::chrono::microseconds>(wall).count()}};
-}
 
 }  // namespace
 
@@ -58,10 +52,14 @@ class Daemon {
   void take_down();
 
  private:
+  /// No other coordinator can reach this one's store.
+  [[nodiscard]] bool alone() const { return options_.store.postgres() == nullptr; }
+  Result<void> make_parts();
   Result<void> open_store();
   Result<void> open_network();
   Result<void> open_http();
   Result<void> announce();
+  void log_ready() const;
   void reload_trust();
   void begin_stop(std::chrono::milliseconds grace);
   void finish_stop();
@@ -85,10 +83,11 @@ class Daemon {
   std::optional<fs::PlanStore> plans_;
   std::optional<fs::ScanDatabase> vulndb_;
   fs::LiveLogs live_logs_;
-  std::unique_ptr<sql::SqlWriter> writer_;
+  std::vector<sql::SqlReader*> own_readers_;  ///< Those of readers_.
   std::unique_ptr<http::ReadPool> readers_;
   std::unique_ptr<http::EventHub> hub_;
   std::unique_ptr<ControlLoop> control_;
+  std::unique_ptr<Lead> lead_;
 
   ::zmq::context_t zmq_{kZmqThreads};
   std::unique_ptr<net::ZapHandler> zap_;
@@ -96,7 +95,6 @@ class Daemon {
   std::unique_ptr<http::Api> api_;
   std::unique_ptr<cupel::http::Server> server_;
   std::unique_ptr<FileWatch> trust_watch_;
-  std::unique_ptr<Retention> retention_;
   asio::signal_set signals_{control_io_};
   std::vector<std::unique_ptr<app::LoopLag>> lags_;
 };
@@ -116,61 +114,24 @@ Result<void> Daemon::start() {
   auto trust = net::TrustList::load(options_.trusted_keys);
   if (!trust) return trust.error();
   trust_ = std::make_shared<const net::TrustList>(std::move(*trust));
-  auto artifacts = fs::ArtifactStore::open(options_.data_dir + "/artifacts",
-                                           {kArtifactBytesMax, options_.reserve_bytes});
+  auto artifacts = fs::ArtifactStore::open(options_.shared_dir + "/artifacts",
+                                           {kArtifactBytesMax, options_.reserve_bytes, !alone()});
   if (!artifacts) return artifacts.error();
   artifacts_ = std::move(*artifacts);
-  auto plans = fs::PlanStore::open(options_.data_dir + "/plans");
+  auto plans = fs::PlanStore::open(options_.shared_dir + "/plans");
   if (!plans) return plans.error();
   plans_ = std::move(*plans);
   vulndb_.emplace(options_.vulndb, *artifacts_);
 
-  for (auto step :
-       {&Daemon::open_store, &Daemon::open_network, &Daemon::open_http, &Daemon::announce}) {
+  for (auto step : {&Daemon::make_parts, &Daemon::open_store, &Daemon::open_network,
+                    &Daemon::open_http, &Daemon::announce}) {
     if (auto done = (this->*step)(); !done) return done;
   }
   return {};
 }
 
-Result<void> Daemon::open_store() {
-  const std::filesystem::path file = options_.data_dir + "/store.db";
-  if (auto prepared = sql::prepare_store(file); !prepared) return prepared;
-  sql::WriterOptions writing;
-  writing.on_commit = [this](std::size_t, std::size_t transitions, double seconds, bool ok) {
-    numbers_.committed(transitions, seconds, ok);
-  };
-  auto writer = sql::SqlWriter::open(file, std::move(writing));
-  if (!writer) return writer.error();
-  writer_ = std::move(*writer);
-  std::vector<std::unique_ptr<StoreReader>> readers;
-  for (int i = 0; i < kReaderThreads; ++i) {
-    auto reader = sql::SqlReader::open(file);
-    if (!reader) return reader.error();
-    readers.push_back(std::move(*reader));
-  }
-  auto recovered = readers.front()->recover();
-  if (!recovered) return recovered.error();
-  const auto last_event = readers.front()->last_event();
-  if (!last_event) return last_event.error();
-  std::map<CampaignId, campaign::Campaign> campaigns;
-  for (const CampaignRow& row : recovered->campaigns) {
-    auto parsed = campaign::from_canonical_json(row.document);
-    if (parsed) {
-      campaigns.emplace(row.id, std::move(*parsed));
-    } else {
-      spdlog::error("campaign {} can't be read any more and is cancelled: {}", row.id.text(),
-                    parsed.error().text());
-    }
-  }
-  spdlog::info("store opened: {} open campaigns, {} open tasks", recovered->campaigns.size(),
-               recovered->tasks.size());
-
-  readers_ = std::make_unique<http::ReadPool>(
-      std::move(readers),
-      [this](std::string_view op, double seconds, bool ok) { numbers_.read(op, seconds, ok); });
-  hub_ = std::make_unique<http::EventHub>(http_loop_.io(), *readers_, *last_event);
+Result<void> Daemon::make_parts() {
   ControlParts parts{.loop = control_io_,
-                     .store = *writer_,
                      .metrics = numbers_,
                      .live_logs = live_logs_,
                      .publish =
@@ -186,17 +147,39 @@ Result<void> Daemon::open_store() {
                              if (bulk_) bulk_->drop_session(session);
                            });
                          },
-                     .store_lost =
-                         [this](const Error& error) {
-                           spdlog::critical("the store failed, the coordinator ends: {}",
-                                            error.text());
-                           readiness_.set("the store failed");
-                           exit_code_ = error_info(error.code).exit_code;
-                           begin_stop(kLostGrace);
-                         }};
-  control_ = std::make_unique<ControlLoop>(
-      std::move(parts),
-      Machine(options_.machine, std::move(*recovered), std::move(campaigns), wall_and_mono()));
+                     .store_lost = [this](const Error& error) { lead_->store_lost(error); },
+                     .leads = [this] { return lead_->certain(); },
+                     .lapsed = [this] { lead_->lapsed(); }};
+  control_ = std::make_unique<ControlLoop>(std::move(parts));
+  return {};
+}
+
+Result<void> Daemon::open_store() {
+  std::vector<std::unique_ptr<StoreReader>> readers;
+  for (int i = 0; i < kReaderThreads; ++i) {
+    auto reader = sql::SqlReader::open(options_.store);
+    if (!reader) return reader.error();
+    own_readers_.push_back(reader->get());
+    readers.push_back(std::move(*reader));
+  }
+  readers_ = std::make_unique<http::ReadPool>(
+      std::move(readers),
+      [this](std::string_view op, double seconds, bool ok) { numbers_.read(op, seconds, ok); });
+  hub_ = std::make_unique<http::EventHub>(http_loop_.io(), *readers_, 0);
+  lead_ = std::make_unique<Lead>(LeadParts{.loop = control_io_,
+                                           .options = options_,
+                                           .control = *control_,
+                                           .events = *hub_,
+                                           .artifacts = *artifacts_,
+                                           .metrics = numbers_,
+                                           .readiness = readiness_,
+                                           .began = [this] { log_ready(); },
+                                           .fatal =
+                                               [this](const Error& error) {
+                                                 exit_code_ = error_info(error.code).exit_code;
+                                                 begin_stop(kLostGrace);
+                                               }});
+  if (alone()) return lead_->begin_alone();
   return {};
 }
 
@@ -230,6 +213,7 @@ Result<void> Daemon::open_http() {
   serving.on_request = [this](std::string_view route, unsigned status, double seconds) {
     numbers_.http_request(std::string(route), status, seconds);
   };
+  serving.refuse = [this](std::string_view route) { return lead_->refuse(route); };
   serving.on_sse_clients = [this](int change) { numbers_.sse_clients(change); };
   serving.on_sse_dropped = [this] { numbers_.sse_dropped(); };
   server_ = std::make_unique<cupel::http::Server>(http_loop_.io(), std::move(serving));
@@ -280,10 +264,6 @@ Result<void> Daemon::announce() {
   }
   control_->trust(*trust_);
   control_->start();
-  auto reader = sql::SqlReader::open(options_.data_dir + "/store.db");
-  if (!reader) return reader.error();
-  retention_ = std::make_unique<Retention>(options_.retention, *writer_, std::move(*reader),
-                                           *artifacts_, numbers_);
   if (!options_.ready_file.empty()) {
     const nlohmann::json ready = {{"http", server_->address()},
                                   {"control", control_->endpoint()},
@@ -295,9 +275,19 @@ Result<void> Daemon::announce() {
       return written;
     }
   }
+  if (alone()) {
+    log_ready();
+  } else {
+    spdlog::info("listens: http {}, control {}, bulk {}", server_->address(), control_->endpoint(),
+                 bulk_->endpoint());
+    lead_->stand();
+  }
+  return {};
+}
+
+void Daemon::log_ready() const {
   spdlog::info("ready: http {}, control {}, bulk {}, {} trusted workers", server_->address(),
                control_->endpoint(), bulk_->endpoint(), trust_->size());
-  return {};
 }
 
 void Daemon::reload_trust() {
@@ -348,7 +338,7 @@ int Daemon::run() {
   wait_for_signal();
   http_loop_.start();
   bulk_loop_.start();
-  readiness_.set("");
+  if (lead_->leads()) readiness_.set("");
   sd_notify(0, "READY=1");
   control_io_.run();
   return exit_code_;
@@ -359,10 +349,11 @@ void Daemon::take_down() {
   http_loop_.join();
   // Sockets must be closed before their context, which waits for them.
   if (control_) control_->stop();
+  // Whatever a server does, nothing waits for it any more.
+  for (sql::SqlReader* reader : own_readers_) reader->cut();
   readers_.reset();
-  retention_.reset();
   // Commits what waits: its callbacks only post to loops that don't run any more.
-  writer_.reset();
+  lead_.reset();
   lags_.clear();
   bulk_.reset();
   server_.reset();

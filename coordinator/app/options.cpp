@@ -1,13 +1,72 @@
 #include "coordinator/app/options.hpp"
 
 #include "common/app/settings.hpp"
+#include "common/fs/files.hpp"
 
+#include <array>
+#include <unistd.h>
 #include <utility>
 
 namespace cupel::coordinator {
 namespace {
 
 using config::Type;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
+                                                          : "coordinator";
+}
+
+void add_store_settings(config::Schema& schema) {
+  schema.add({.name = "store",
+              .sentence =
+                  "Where everything is recorded: sqlite:PATH, or the URL of a PostgreSQL database, "
+                  "without a password; then a second coordinator may stand by; default: store.db "
+                  "in data_dir",
+              .fallback = "",
+              .example = "postgresql://cupel@db.example.com/cupel?sslmode=verify-full"});
+  schema.add({.name = "store_password_file",
+              .type = Type::secret_file,
+              .sentence = "The password of the database's user, on one line",
+              .example = "/etc/cupel/store.password"});
+  schema.add({.name = "shared_dir",
+              .type = Type::path,
+              .sentence = "Artifacts and plans; a coordinator that stands by needs the same; "
+                          "default: data_dir",
+              .example = "/srv/cupel-shared"});
+  schema.add({.name = "name",
+              .sentence = "How the other coordinator of a pair calls this one; default: the host "
+                          "name",
+              .example = "coordinator-a"});
+  schema.add({.name = "leader_lease_ms",
+              .type = Type::number,
+              .sentence = "How long a coordinator that stands still keeps the lead; each renews "
+                          "five times in that time",
+              .unit = "milliseconds",
+              .fallback = "5000",
+              .min = 1'000,
+              .max = 60'000});
+}
+
+Result<sql::StoreLocation> store_of(const config::Settings& settings, const std::string& data_dir) {
+  std::string password;
+  if (settings.is_set("store_password_file")) {
+    constexpr std::uint64_t kPasswordBytesMax = 4096;
+    const std::string file = settings.text("store_password_file");
+    auto text = cupel::fs::read_secret(file, kPasswordBytesMax);
+    if (!text) return text.error();
+    password = text->substr(0, text->find_first_of("\r\n"));
+    if (password.empty()) {
+      return Error{.code = Errc::bad_config,
+                   .what = "the file " + file + " of setting store_password_file holds no password",
+                   .detail = {},
+                   .hint = {}};
+    }
+  }
+  return sql::parse_store_location(settings.text("store"), data_dir + "/store.db",
+                                   std::move(password));
+}
 
 Duration milliseconds(const config::Settings& settings, std::string_view name) {
   return std::chrono::milliseconds(settings.number(name));
@@ -25,6 +84,7 @@ config::Schema settings_schema() {
               .sentence = "Store, artifacts, plans and secrets; made 0700",
               .fallback = "/var/lib/cupel/coordinator",
               .example = "/srv/cupel/coordinator"});
+  add_store_settings(schema);
   schema.add({.name = "listen",
               .sentence = "Address of the HTTP API and of /metrics; port 0 takes a free one",
               .fallback = "127.0.0.1:8080",
@@ -151,6 +211,13 @@ config::Schema settings_schema() {
 Result<Options> options_from(const config::Settings& settings) {
   Options options;
   options.data_dir = settings.text("data_dir");
+  auto store = store_of(settings, options.data_dir);
+  if (!store) return store.error();
+  options.store = *std::move(store);
+  options.shared_dir =
+      settings.is_set("shared_dir") ? settings.text("shared_dir") : options.data_dir;
+  options.name = settings.is_set("name") ? settings.text("name") : host_name();
+  options.leader_lease = milliseconds(settings, "leader_lease_ms");
   options.listen = settings.text("listen");
   options.control = settings.text("control");
   options.bulk = settings.text("bulk");

@@ -4,8 +4,10 @@
 #include "common/app/log.hpp"
 #include "common/config/config.hpp"
 #include "coordinator/core/machine.hpp"
+#include "coordinator/sql/location.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace cupel::coordinator {
@@ -19,6 +21,10 @@ struct RetentionSettings {
 
 struct Options {
   std::string data_dir;
+  sql::StoreLocation store{std::filesystem::path()};
+  std::string shared_dir;  ///< Artifacts and plans.
+  std::string name;
+  Duration leader_lease{};
   std::string listen;
   std::string control;
   std::string bulk;

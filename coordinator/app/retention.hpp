@@ -25,6 +25,8 @@ class Retention {
   ~Retention();
   Retention(const Retention&) = delete;
   Retention& operator=(const Retention&) = delete;
+  /// What it reads from a server fails now.
+  void cut() { reader_->cut(); }
 
  private:
   void run();

@@ -93,12 +93,19 @@ ArtifactStore::ArtifactStore(std::filesystem::path dir, ArtifactLimits limits)
     : dir_(std::move(dir)), limits_(limits) {}
 
 Result<ArtifactStore> ArtifactStore::open(std::filesystem::path dir, ArtifactLimits limits) {
-  if (auto cleared = cupel::fs::remove_tree(dir / "incoming"); !cleared) return cleared.error();
+  if (!limits.shared) {
+    if (auto cleared = cupel::fs::remove_tree(dir / "incoming"); !cleared) return cleared.error();
+  }
   for (const char* folder : {"", "sha256", "partial", "incoming"}) {
     if (auto made = cupel::fs::ensure_private_dir(*folder == '\0' ? dir : dir / folder); !made)
       return made.error();
   }
   return ArtifactStore(std::move(dir), limits);
+}
+
+Result<void> ArtifactStore::clear_incoming() const {
+  if (auto cleared = cupel::fs::remove_tree(dir_ / "incoming"); !cleared) return cleared.error();
+  return cupel::fs::ensure_private_dir(dir_ / "incoming");
 }
 
 std::filesystem::path ArtifactStore::path(const Digest& digest) const {

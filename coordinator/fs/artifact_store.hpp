@@ -21,6 +21,8 @@ namespace cupel::coordinator::fs {
 struct ArtifactLimits {
   std::uint64_t artifact_bytes_max = kArtifactBytesMax;
   std::uint64_t reserve_bytes = 256ULL << 20;  ///< Of the disk: kept free for the store.
+  /// Another process may be receiving uploads in the same folder: what is incoming stays.
+  bool shared = false;
 };
 
 struct Expiry {
@@ -40,8 +42,8 @@ struct Expired {
 /// whoever appends at the right offset wins, and the digest decides at the end.
 class ArtifactStore {
  public:
-  /// Makes the folders (0700) and clears what an interrupted upload over HTTP left. Errors:
-  /// io_error.
+  /// Makes the folders (0700) and clears what an interrupted upload over HTTP left, unless it is
+  /// shared. Errors: io_error.
   [[nodiscard]] static Result<ArtifactStore> open(std::filesystem::path dir,
                                                   ArtifactLimits limits = {});
 
@@ -54,6 +56,10 @@ class ArtifactStore {
   /// At most `bytes` from `offset`. Errors: not_found, io_error.
   [[nodiscard]] Result<std::string> read(const Digest& digest, std::uint64_t offset,
                                          std::size_t bytes) const;
+
+  /// Clears what an interrupted upload over HTTP left, when nobody else receives any. Errors:
+  /// io_error.
+  [[nodiscard]] Result<void> clear_incoming() const;
 
   // Resumable uploads (bulk plane).
   struct Opened {

@@ -46,6 +46,28 @@ EventHub::EventHub(asio::io_context& loop, ReadPool& readers, std::uint64_t last
 
 EventHub::~EventHub() = default;
 
+void EventHub::begin(std::uint64_t last_event) {
+  {
+    const std::lock_guard lock(mutex_);
+    newest_ = last_event;
+  }
+  asio::post(loop_, [this] {
+    ring_.clear();
+    const std::lock_guard lock(mutex_);
+    before_ring_ = newest_;
+    last_ = newest_;
+  });
+}
+
+void EventHub::end() {
+  asio::post(loop_, [this] {
+    for (Listener* listener : listeners_) {
+      listener->stream->close();
+      listener->wake.cancel();
+    }
+  });
+}
+
 void EventHub::publish(std::vector<EventRow> events) {
   if (events.empty()) return;
   const std::lock_guard lock(mutex_);

@@ -32,6 +32,10 @@ class EventHub {
   EventHub(const EventHub&) = delete;
   EventHub& operator=(const EventHub&) = delete;
 
+  /// Others have written to the store since: it goes on from number `last_event`. Any thread.
+  void begin(std::uint64_t last_event);
+  /// No more events will come: listeners are sent away, to ask again. Any thread.
+  void end();
   /// After their commit, in order; from any one thread.
   void publish(std::vector<EventRow> events);
   /// Events after number `after`; of one campaign, then the stream ends with the campaign.

@@ -151,12 +151,27 @@ TaskView task_view_of(soci::session& session, const TaskColumns& columns) {
 SqlReader::SqlReader(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
 SqlReader::~SqlReader() = default;
 
-Result<std::unique_ptr<SqlReader>> SqlReader::open(const std::filesystem::path& file) {
-  auto connection = Connection::open_sqlite(file, Access::read_only);
-  if (!connection) return connection.error();
-  auto inside = std::make_unique<Inside>();
-  inside->connection = std::move(*connection);
-  return std::unique_ptr<SqlReader>(new SqlReader(std::move(inside)));
+Result<std::unique_ptr<SqlReader>> SqlReader::open(const StoreLocation& location) {
+  return std::unique_ptr<SqlReader>(new SqlReader(std::make_unique<Inside>(location)));
+}
+
+void SqlReader::cut() {
+  const std::lock_guard lock(inside_->mutex);
+  if (inside_->connection) inside_->connection->cut();
+}
+
+Result<void> SqlReader::Inside::connect() {
+  if (connection) return {};
+  auto made = Connection::open(location, {.access = Access::read_only});
+  if (!made) return made.error();
+  const std::lock_guard lock(mutex);
+  connection = std::move(*made);
+  return {};
+}
+
+void SqlReader::Inside::drop() {
+  const std::lock_guard lock(mutex);
+  connection.reset();
 }
 
 namespace {
@@ -302,9 +317,11 @@ Result<std::optional<CampaignId>> SqlReader::find_idempotent(const std::string& 
   using Found = std::optional<CampaignId>;
   return inside_->read<Found>([&](soci::session& session, Found& found) -> Result<void> {
     Number id = 0;
+    const std::string of = inside_->comparable(owner);
+    const std::string word = inside_->comparable(key);
     session << "SELECT id FROM campaigns WHERE owner = :o AND idempotency_key = :k AND "
                "idempotency_key <> ''",
-        use(owner), use(key), into(id);
+        use(of), use(word), into(id);
     if (session.got_data()) found = CampaignId{from_sql(id)};
     return {};
   });
@@ -410,13 +427,15 @@ Result<std::vector<FlakeRow>> SqlReader::flakes(const std::string& repository, P
   }
   return inside_->read<List>([&](soci::session& session, List& list) -> Result<void> {
     const Number limit = std::min(page.limit, kRowsMax);
+    const std::string from_name = inside_->comparable(after_name);
     FlakeRow row;
     Number hits = 0, runs = 0, times = 0, campaign = 0, first = 0, last = 0;
     soci::statement statement(session);
-    if (!repository.empty()) statement.exchange(use(repository));
+    const std::string of = inside_->comparable(repository);
+    if (!of.empty()) statement.exchange(use(of));
     statement.exchange(use(before));
     statement.exchange(use(before));
-    statement.exchange(use(after_name));
+    statement.exchange(use(from_name));
     statement.exchange(use(limit));
     for (std::string* text : {&row.name, &row.repository, &row.module, &row.key, &row.signature}) {
       statement.exchange(into(*text));
@@ -429,7 +448,7 @@ Result<std::vector<FlakeRow>> SqlReader::flakes(const std::string& repository, P
         "SELECT name, repository, module, finding, signature, hits, runs, times, campaign, "
         "first_us, "
         "last_us FROM flakes WHERE " +
-        std::string(repository.empty() ? "" : "repository = :r AND ") +
+        std::string(of.empty() ? "" : "repository = :r AND ") +
         "(last_us < :b OR (last_us = :s AND name > :n)) ORDER BY last_us DESC, name LIMIT :l");
     statement.define_and_bind();
     statement.execute();
@@ -453,6 +472,7 @@ Result<std::vector<EventRow>> SqlReader::events_after(std::uint64_t seq,
   return inside_->read<List>([&](soci::session& session, List& list) -> Result<void> {
     const Number after = to_sql(seq);
     const std::size_t wanted = std::min<std::size_t>(limit, kRowsMax);
+    const auto rows = static_cast<Number>(wanted);  // a row has at least one event
     const Number owner = campaign ? to_sql(campaign->value) : 0;
     Number first = 0, last = 0, from = 0, at = 0;
     EventPack pack;
@@ -460,6 +480,7 @@ Result<std::vector<EventRow>> SqlReader::events_after(std::uint64_t seq,
     soci::statement statement(session);
     statement.exchange(use(after));
     if (campaign) statement.exchange(use(owner));
+    statement.exchange(use(rows));
     statement.exchange(into(last));
     statement.exchange(into(first));
     statement.exchange(into(from));
@@ -467,7 +488,7 @@ Result<std::vector<EventRow>> SqlReader::events_after(std::uint64_t seq,
     statement.exchange(into(at));
     statement.alloc();
     statement.prepare("SELECT last, first, campaign, body, at_us FROM event_packs WHERE last > :a" +
-                      where + " ORDER BY last");
+                      where + " ORDER BY last LIMIT :l");
     statement.define_and_bind();
     statement.execute();
     while (list.size() < wanted && statement.fetch()) {

@@ -48,10 +48,11 @@ Result<std::vector<DeadLetterView>> SqlReader::dead_letters(std::optional<Campai
     const std::string word(state ? name(*state) : std::string_view());
     std::vector<DeadLetterColumns> rows;
     const auto keep = [&](const DeadLetterColumns& c) { rows.push_back(c); };
-    select<DeadLetterColumns>(session,
-                              "dead_letters WHERE (:s = '' OR state = :s2) AND (:c = 0 OR campaign "
-                              "= :c2) AND task < :b ORDER BY task DESC LIMIT :l",
-                              keep, word, word, of, of, before, limit);
+    select<DeadLetterColumns>(
+        session,
+        "dead_letters WHERE (:s = '' OR state = :s2) AND (CAST(:c AS "
+        "BIGINT) = 0 OR campaign = :c2) AND task < :b ORDER BY task DESC LIMIT :l",
+        keep, word, word, of, of, before, limit);
     for (const DeadLetterColumns& row : rows) list.push_back(whole_letter(session, row));
     return {};
   });

@@ -1,11 +1,13 @@
 /// What the reader's files share. Private to coordinator/sql.
 #pragma once
 
+#include "common/core/utf8.hpp"
 #include "coordinator/sql/columns.hpp"
 #include "coordinator/sql/store.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -38,15 +40,32 @@ template <typename Id>
 [[nodiscard]] TaskView task_view_of(soci::session& session, const TaskColumns& columns);
 
 struct SqlReader::Inside {
+  explicit Inside(StoreLocation where) : location(std::move(where)) {}
+
+  StoreLocation location;
+  std::mutex mutex;  ///< Of `connection`, against cut().
   std::unique_ptr<Connection> connection;
+
+  /// Connects if there is no connection.
+  Result<void> connect();
+  /// A text that a statement compares with.
+  [[nodiscard]] std::string comparable(const std::string& text) const {
+    return connection->wants_clean_text() ? clean_text(text) : text;
+  }
 
   template <typename T, typename Work>
   Result<T> read(Work work) {
-    T value{};
-    const auto done =
-        connection->guarded([&]() -> Result<void> { return work(connection->session(), value); });
-    if (!done) return done.error();
-    return value;
+    for (bool again = false;; again = true) {
+      if (auto there = connect(); !there) return there.error();
+      T value{};
+      const auto done =
+          connection->guarded([&]() -> Result<void> { return work(connection->session(), value); });
+      if (done) return value;
+      if (!connection->lost()) return done.error();
+      drop();
+      // A server that was restarted has ended every connection: the next one may be good.
+      if (again) return done.error();
+    }
   }
   /// Several statements that must see one state of the store.
   template <typename T, typename Work>
@@ -58,6 +77,9 @@ struct SqlReader::Inside {
       return done;
     });
   }
+
+ private:
+  void drop();
 };
 
 }  // namespace cupel::coordinator::sql

@@ -1,6 +1,7 @@
 #include "coordinator/sql/statements.hpp"
 
 #include "common/core/json_text.hpp"
+#include "common/core/utf8.hpp"
 #include "coordinator/sql/event_packs.hpp"
 
 #include <nlohmann/json.hpp>
@@ -34,8 +35,9 @@ Error mismatch(std::string what) {
 // The bound variables of all statements: prepared once, filled before each execution. Names are
 // shared where the meaning is.
 struct Statements::All {
-  All(soci::session& s, std::uint64_t next)
+  All(soci::session& s, std::uint64_t next, bool clean_texts)
       : next_event(next),
+        clean(clean_texts),
         insert_campaign(
             (s.prepare
                  << "INSERT INTO campaigns (id, owner, name, priority, state, document, digest, "
@@ -223,11 +225,14 @@ struct Statements::All {
   Result<void> operator()(EventAppended& t);
   Result<void> operator()(const SequencesReserved& t);
 
+  /// Executes it once; true: there is a row to read.
+  bool run(soci::statement& statement);
   Result<void> one_row(soci::statement& statement, std::string_view what, std::uint64_t of);
 
   void write_events();
 
   std::uint64_t next_event;
+  bool clean;
   Applied* applied = nullptr;
   std::vector<EventAppended> events;  ///< Of the batch under way.
 
@@ -244,9 +249,18 @@ struct Statements::All {
       reopen_unit, drop_comparison, remove_unit, see_worker, control_worker, insert_events, reserve;
 };
 
+bool Statements::All::run(soci::statement& statement) {
+  if (clean) {
+    for (std::string* text : {&text1, &text2, &text3, &text4, &text5, &state, &how}) {
+      if (!is_clean_text(*text)) *text = clean_text(*text);
+    }
+  }
+  return statement.execute(true);
+}
+
 Result<void> Statements::All::one_row(soci::statement& statement, std::string_view what,
                                       std::uint64_t of) {
-  statement.execute(true);
+  run(statement);
   if (statement.get_affected_rows() == 1) return {};
   return mismatch("the store refused to " + std::string(what) + " " + std::to_string(of) +
                   ": its row is not in the state for it");
@@ -263,7 +277,7 @@ Result<void> Statements::All::operator()(const CampaignCreated& t) {
   text4 = row.digest;
   text5 = row.idempotency_key;
   at = row.created.us;
-  insert_campaign.execute(true);
+  run(insert_campaign);
   return {};
 }
 
@@ -287,7 +301,7 @@ Result<void> Statements::All::operator()(const RepositoryCreated& t) {
   text5 = row.tree;
   worker = to_sql(row.holder.value);
   at = row.committed.us;
-  insert_repository.execute(true);
+  run(insert_repository);
   return {};
 }
 
@@ -318,7 +332,7 @@ Result<void> Statements::All::operator()(const UnitCreated& t) {
   text5 = row.message;
   task = to_sql(row.deciding_task.value);
   at = row.finished.us;
-  insert_unit.execute(true);
+  run(insert_unit);
   return {};
 }
 
@@ -337,7 +351,7 @@ Result<void> Statements::All::operator()(const UnitProgressed& t) {
   id = to_sql(t.id.value);
   campaign = to_sql(t.campaign.value);
   text1 = t.body;
-  put_progress.execute(true);
+  run(put_progress);
   return {};
 }
 
@@ -345,8 +359,8 @@ Result<void> Statements::All::operator()(const UnitCompared& t) {
   id = to_sql(t.id.value);
   campaign = to_sql(t.campaign.value);
   text1 = t.body;
-  put_comparison.execute(true);
-  drop_progress.execute(true);
+  run(put_comparison);
+  run(drop_progress);
   return {};
 }
 
@@ -360,32 +374,32 @@ Result<void> Statements::All::operator()(const FlakeSeen& t) {
   number2 = t.runs;
   campaign = to_sql(t.campaign.value);
   at = t.at.us;
-  see_flake.execute(true);
+  run(see_flake);
   return {};
 }
 
 Result<void> Statements::All::operator()(const BaselineKept& t) {
   at = t.at.us;
-  expire_baselines.execute(true);
+  run(expire_baselines);
   text1 = t.name;
   campaign = to_sql(t.campaign.value);
   unit = to_sql(t.unit.value);
   text2 = t.body;
   not_before = t.expires.us;
-  keep_baseline.execute(true);
+  run(keep_baseline);
   return {};
 }
 
 Result<void> Statements::All::operator()(const BaselineDropped& t) {
   text1 = t.name;
-  drop_baseline.execute(true);
+  run(drop_baseline);
   return {};
 }
 
 Result<void> Statements::All::operator()(const BaselineWanted& t) {
   text1 = t.name;
   at = t.at.us;
-  if (!read_baseline.execute(true)) return {};
+  if (!run(read_baseline)) return {};
   applied->baselines[t.unit] = {{from_sql(campaign)}, {from_sql(unit)}, text2, {not_before}};
   // To its end, as read_spec.
   while (read_baseline.fetch()) {
@@ -410,10 +424,10 @@ Result<void> Statements::All::operator()(const TaskCreated& t) {
   worker = to_sql(row.worker.value);
   at = row.ready.us;
   not_before = row.not_before.us;
-  insert_task.execute(true);
+  run(insert_task);
   if (!t.spec.empty()) {
     text1 = t.spec;
-    insert_spec.execute(true);
+    run(insert_spec);
   }
   return {};
 }
@@ -425,8 +439,7 @@ Result<void> Statements::All::operator()(const TaskLeased& t) {
   at = t.at.us;
   if (auto leased = one_row(lease_task, "lease task", t.id.value); !leased) return leased;
   if (!t.has_spec) return {};
-  if (!read_spec.execute(true))
-    return mismatch("task " + t.id.text() + " has no spec in the store");
+  if (!run(read_spec)) return mismatch("task " + t.id.text() + " has no spec in the store");
   applied->specs[t.id] = spec;
   // To its end: a reader that stays open keeps the write-ahead log from starting anew.
   while (read_spec.fetch()) {
@@ -443,8 +456,8 @@ Result<void> Statements::All::operator()(const TaskReturned& t) {
   not_before = t.not_before.us;
   at = t.at.us;
   how = t.why;
-  end_attempt.execute(true);
-  count_interruptions.execute(true);
+  run(end_attempt);
+  run(count_interruptions);
   return one_row(return_task, "return task", t.id.value);
 }
 
@@ -458,7 +471,7 @@ Result<void> Statements::All::operator()(const TaskFinished& t) {
   if (auto finished = one_row(finish_task, "record the result of task", t.id.value); !finished)
     return finished;
   text1 = json_text(t.result);
-  insert_result.execute(true);
+  run(insert_result);
   return {};
 }
 
@@ -469,7 +482,7 @@ Result<void> Statements::All::operator()(const TaskStateChanged& t) {
   at = t.at.us;
   if (t.state != TaskState::blocked && t.state != TaskState::queued) {
     how = state;
-    end_attempt.execute(true);
+    run(end_attempt);
   }
   return one_row(change_task, "change the state of task", t.id.value);
 }
@@ -485,7 +498,7 @@ Result<void> Statements::All::operator()(const DeadLetterAdded& t) {
   text3 = row.message;
   at = row.at.us;
   state = name(row.state);
-  insert_letter.execute(true);
+  run(insert_letter);
   return {};
 }
 
@@ -494,7 +507,7 @@ Result<void> Statements::All::operator()(const DeadLetterHandled& t) {
   unit = to_sql(t.unit.value);
   state = name(t.state);
   at = t.at.us;
-  handle_letter.execute(true);
+  run(handle_letter);
   return {};
 }
 
@@ -505,7 +518,7 @@ Result<void> Statements::All::operator()(const CampaignReopened& t) {
 
 Result<void> Statements::All::operator()(const UnitReopened& t) {
   id = to_sql(t.id.value);
-  drop_comparison.execute(true);
+  run(drop_comparison);
   return one_row(reopen_unit, "open again unit", t.id.value);
 }
 
@@ -521,7 +534,7 @@ Result<void> Statements::All::operator()(const WorkerSeen& t) {
   text3 = t.host;
   text4 = t.version;
   at = t.at.us;
-  see_worker.execute(true);
+  run(see_worker);
   return {};
 }
 
@@ -534,7 +547,7 @@ Result<void> Statements::All::operator()(const WorkerControls& t) {
   how = t.why;
   at = t.since.us;
   token = t.probe_at.us;
-  control_worker.execute(true);
+  run(control_worker);
   return {};
 }
 
@@ -550,7 +563,7 @@ void Statements::All::write_events() {
     campaign = to_sql(pack.campaign.value);
     text1 = std::move(pack.body);
     at = pack.at.us;
-    insert_events.execute(true);
+    run(insert_events);
   }
 }
 
@@ -558,18 +571,18 @@ Result<void> Statements::All::operator()(const SequencesReserved& t) {
   if (t.ids != 0) {
     text1 = "ids";
     number1 = to_sql(t.ids);
-    reserve.execute(true);
+    run(reserve);
   }
   if (t.tokens != 0) {
     text1 = "tokens";
     number1 = to_sql(t.tokens);
-    reserve.execute(true);
+    run(reserve);
   }
   return {};
 }
 
-Statements::Statements(soci::session& session, std::uint64_t next_event)
-    : all_(std::make_unique<All>(session, next_event)) {}
+Statements::Statements(soci::session& session, std::uint64_t next_event, bool clean)
+    : all_(std::make_unique<All>(session, next_event, clean)) {}
 
 Statements::~Statements() = default;
 

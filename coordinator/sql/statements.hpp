@@ -14,8 +14,8 @@ namespace cupel::coordinator::sql {
 
 class Statements {
  public:
-  /// `next_event`: the number that the next event gets.
-  Statements(soci::session& session, std::uint64_t next_event);
+  /// `next_event`: the number that the next event gets. `clean`: texts go through clean_text().
+  Statements(soci::session& session, std::uint64_t next_event, bool clean);
   ~Statements();
   Statements(const Statements&) = delete;
   Statements& operator=(const Statements&) = delete;

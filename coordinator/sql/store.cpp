@@ -8,13 +8,14 @@
 
 namespace cupel::coordinator::sql {
 
-Result<void> prepare_store(const std::filesystem::path& file) {
+Result<void> prepare_store(const StoreLocation& location, const std::optional<Leader>& leader) {
   // SQLite gives its side files the mode of the database, so the database is made here, owner-only.
   std::error_code ec;
-  if (!std::filesystem::exists(file, ec)) {
-    if (auto made = fs::create_file_durably(file, "", 0600); !made) return made;
+  const std::filesystem::path* file = location.file();
+  if (file != nullptr && !std::filesystem::exists(*file, ec)) {
+    if (auto made = fs::create_file_durably(*file, "", 0600); !made) return made;
   }
-  auto connection = Connection::open_sqlite(file, Access::read_write);
+  auto connection = Connection::open(location, opening_for(leader));
   if (!connection) return connection.error();
   if (auto migrated = migrate(**connection); !migrated) return migrated;
   return (*connection)->in_transaction([&]() -> Result<void> {

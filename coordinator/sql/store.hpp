@@ -1,14 +1,16 @@
-/// The SQL store. SQLite for now; the statements are portable, the dialect is in connection.cpp.
+/// The SQL store: SQLite or PostgreSQL. Statements are portable; what differs is in
+/// connection_*.cpp.
 #pragma once
 
 #include "common/core/digest.hpp"
 #include "coordinator/ports/store.hpp"
+#include "coordinator/sql/leader.hpp"
+#include "coordinator/sql/location.hpp"
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,11 +20,15 @@
 
 namespace cupel::coordinator::sql {
 
-/// Makes the file (0600) or migrates it, and gives the fleet its id. Call it before a writer or
-/// reader. Errors: store_failed, disk_full, bad_config (newer schema).
-[[nodiscard]] Result<void> prepare_store(const std::filesystem::path& file);
+/// Makes the file (0600) or migrates the store, and gives the fleet its id. Call it before a writer
+/// or reader. Errors: store_failed, disk_full, bad_config (newer schema), lease_lost.
+[[nodiscard]] Result<void> prepare_store(const StoreLocation& location,
+                                         const std::optional<Leader>& leader = {});
 
 struct WriterOptions {
+  /// Each transaction fails with lease_lost once another coordinator leads. Nothing: nobody else
+  /// can write to the store.
+  std::optional<Leader> leader = {};
   /// Transitions after which a group is committed although more batches wait.
   std::size_t group_transitions_max = 8192;
   /// After each commit, on the writer's thread: batches, transitions, seconds, success. For
@@ -36,7 +42,7 @@ struct WriterOptions {
 /// store.
 class SqlWriter final : public StoreWriter {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<SqlWriter>> open(const std::filesystem::path& file,
+  [[nodiscard]] static Result<std::unique_ptr<SqlWriter>> open(const StoreLocation& location,
                                                                WriterOptions options = {});
   /// Commits what waits, then ends the thread.
   ~SqlWriter() override;
@@ -49,6 +55,9 @@ class SqlWriter final : public StoreWriter {
                      std::function<void(Result<std::uint64_t>)> done);
   [[nodiscard]] std::size_t waiting() const { return waiting_; }
   [[nodiscard]] bool failed() const { return failed_; }
+  /// From any thread: nothing is waited for any more, whatever the database does. Every batch from
+  /// now on fails.
+  void cut();
 
  private:
   struct Job {
@@ -78,11 +87,14 @@ struct ArtifactsNeeded {
   std::set<Digest> always;             ///< Built tools: they serve later campaigns as well.
 };
 
-/// A connection for reading; one thread at a time.
+/// A connection for reading; one thread at a time. It is made by the first read, and anew after it
+/// was lost.
 class SqlReader final : public StoreReader {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<SqlReader>> open(const std::filesystem::path& file);
+  [[nodiscard]] static Result<std::unique_ptr<SqlReader>> open(const StoreLocation& location);
   ~SqlReader() override;
+  /// From any thread: the read under way fails now, if it waits for a server.
+  void cut();
 
   Result<Recovered> recover() override;
   Result<std::vector<CampaignSummary>> campaigns(Page page,

@@ -24,9 +24,9 @@ struct SqlWriter::Inside {
   std::unique_ptr<Statements> statements;
 };
 
-Result<std::unique_ptr<SqlWriter>> SqlWriter::open(const std::filesystem::path& file,
+Result<std::unique_ptr<SqlWriter>> SqlWriter::open(const StoreLocation& location,
                                                    WriterOptions options) {
-  auto connection = Connection::open_sqlite(file, Access::read_write);
+  auto connection = Connection::open(location, opening_for(options.leader));
   if (!connection) return connection.error();
   auto inside = std::make_unique<Inside>();
   inside->connection = std::move(*connection);
@@ -34,7 +34,8 @@ Result<std::unique_ptr<SqlWriter>> SqlWriter::open(const std::filesystem::path& 
     soci::session& session = inside->connection->session();
     long long last = 0;
     session << "SELECT COALESCE(MAX(last), 0) FROM event_packs", soci::into(last);
-    inside->statements = std::make_unique<Statements>(session, from_sql(last) + 1);
+    inside->statements = std::make_unique<Statements>(session, from_sql(last) + 1,
+                                                      inside->connection->wants_clean_text());
     return {};
   });
   if (!prepared) return prepared.error();
@@ -51,6 +52,10 @@ SqlWriter::~SqlWriter() {
   }
   wake_.notify_one();
   thread_.join();
+}
+
+void SqlWriter::cut() {
+  inside_->connection->cut();
 }
 
 void SqlWriter::apply(std::vector<Transition> batch, std::function<void(Result<Applied>)> done) {
@@ -74,8 +79,8 @@ void SqlWriter::expire_events(WallTime before, std::uint32_t limit,
         "WHERE state NOT IN ('finished', 'cancelled')) ORDER BY last LIMIT :rows)";
     long long events = 0;
     soci::session& session = inside_->connection->session();
-    session << "SELECT COALESCE(SUM(last - first + 1), 0) " + which, soci::into(events),
-        soci::use(cutoff), soci::use(rows);
+    session << "SELECT CAST(COALESCE(SUM(last - first + 1), 0) AS BIGINT) " + which,
+        soci::into(events), soci::use(cutoff), soci::use(rows);
     session << "DELETE " + which, soci::use(cutoff), soci::use(rows);
     *removed = static_cast<std::uint64_t>(events);
   };

@@ -112,10 +112,11 @@ endfunction()
 
 option(CUPEL_ONLY_THREADED_TESTS "Leave out tests of code that has no threads (core)" OFF)
 
-# cupel_add_test(<name> [LABEL unit|sim|wire|integration|tidy] [TIMEOUT seconds] SOURCES ... [DEPS ...])
-# A GoogleTest program whose cases ctest knows by name.
+# cupel_add_test(<name> [LABEL unit|sim|wire|integration|tidy] [TIMEOUT seconds] [TOGETHER pattern] SOURCES ... [DEPS ...])
+# A GoogleTest program whose cases ctest knows by name; those that match TOGETHER run as one, since they share what is dear
+# to make.
 function(cupel_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT;TOGETHER" "SOURCES;DEPS")
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
@@ -141,7 +142,13 @@ function(cupel_add_test name)
     return()
   endif()
   cupel_collect(cupel_tests_${arg_LABEL} ${name})
-  gtest_discover_tests(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
+  set(each "")
+  if(arg_TOGETHER)
+    set(each TEST_FILTER "-${arg_TOGETHER}")
+    add_test(NAME "${name}.${arg_TOGETHER}" COMMAND ${name} "--gtest_filter=${arg_TOGETHER}")
+    set_tests_properties("${name}.${arg_TOGETHER}" PROPERTIES LABELS ${arg_LABEL} TIMEOUT 300)
+  endif()
+  gtest_discover_tests(${name} ${each} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
                        DISCOVERY_TIMEOUT 60)
 endfunction()
 

@@ -2,12 +2,18 @@
 
 #include <spdlog/spdlog.h>
 
+#include <utility>
+
 namespace cupel::worker {
 namespace {
 
 constexpr long kSilentSeconds = 10;
 
 }  // namespace
+
+void LinkLog::move(std::string endpoint) {
+  endpoint_ = std::move(endpoint);
+}
 
 void LinkLog::state(net::LinkState state) {
   switch (state) {

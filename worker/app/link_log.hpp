@@ -15,6 +15,8 @@ class LinkLog {
   LinkLog(std::string endpoint, std::string public_key)
       : endpoint_(std::move(endpoint)), public_key_(std::move(public_key)) {}
 
+  /// Another coordinator is tried.
+  void move(std::string endpoint);
   void state(net::LinkState state);
   /// Called now and then: nobody has answered for `seconds` since the start or the loss.
   void silent(long seconds);

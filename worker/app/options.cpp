@@ -39,15 +39,19 @@ void add_connection(config::Schema& schema) {
               .sentence = "How people call this worker; default: the host name",
               .example = "w-1"});
   schema.add({.name = "coordinator_control",
-              .sentence = "Address of the coordinator's control plane",
+              .sentence = "Address of the coordinator's control plane; of a pair both, separated "
+                          "by a comma",
               .required = true,
               .example = "tcp://coordinator.example.com:7401"});
-  schema.add({.name = "coordinator_bulk",
-              .sentence = "Address of the coordinator's bulk plane",
-              .required = true,
-              .example = "tcp://coordinator.example.com:7402"});
+  schema.add(
+      {.name = "coordinator_bulk",
+       .sentence = "Address of the coordinator's bulk plane; of a pair both, in the same order",
+       .required = true,
+       .example = "tcp://coordinator.example.com:7402"});
   schema.add({.name = "coordinator_key",
-              .sentence = "The coordinator's public key ('cupel key show')",
+              .sentence =
+                  "The coordinator's public key ('cupel key show'); of a pair that doesn't share "
+                  "one, both",
               .required = true,
               .example = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"});
   schema.add({.name = "key_file",
@@ -227,6 +231,36 @@ Error bad(const std::string& setting, const std::string& why) {
           .hint = {}};
 }
 
+std::vector<std::string> parts_of(std::string_view text) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t end = text.find(',');
+    std::string_view part = text.substr(0, end);
+    const std::size_t first = part.find_first_not_of(' ');
+    part = first == std::string_view::npos ? "" : part.substr(first);
+    parts.emplace_back(part.substr(0, part.find_last_not_of(' ') + 1));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+Result<std::vector<CoordinatorAddress>> coordinators_of(const config::Settings& settings) {
+  const auto control = parts_of(settings.text("coordinator_control"));
+  const auto bulk = parts_of(settings.text("coordinator_bulk"));
+  const auto keys = parts_of(settings.text("coordinator_key"));
+  if (bulk.size() != control.size()) {
+    return bad("coordinator_bulk", "must name as many coordinators as coordinator_control");
+  }
+  if (keys.size() != 1 && keys.size() != control.size()) {
+    return bad("coordinator_key", "must be one key, or one for each coordinator");
+  }
+  std::vector<CoordinatorAddress> coordinators;
+  for (std::size_t i = 0; i < control.size(); ++i) {
+    coordinators.push_back({control[i], bulk[i], keys.size() == 1 ? keys[0] : keys[i]});
+  }
+  return coordinators;
+}
+
 template <typename T>
 void cut(T& value, T max, const char* what, std::vector<std::string>& notes) {
   if (value <= max) return;
@@ -256,9 +290,9 @@ Result<Options> options_from(const config::Settings& settings) {
   }
   options.seed_dir = settings.text("seed_dir");
   options.name = settings.is_set("name") ? settings.text("name") : host_name();
-  options.coordinator_control = settings.text("coordinator_control");
-  options.coordinator_bulk = settings.text("coordinator_bulk");
-  options.coordinator_key = settings.text("coordinator_key");
+  auto coordinators = coordinators_of(settings);
+  if (!coordinators) return coordinators.error();
+  options.coordinators = *std::move(coordinators);
   options.key_file = settings.text("key_file");
   options.engine_socket = settings.text("engine_socket");
   options.wrapper = settings.is_set("wrapper") && !settings.text("wrapper").empty()

@@ -23,14 +23,19 @@ struct Bounds {
   std::uint64_t task_seconds_max = 0;
 };
 
+/// Where a coordinator is. Of a pair at most one leads.
+struct CoordinatorAddress {
+  std::string control;
+  std::string bulk;
+  std::string key;  ///< Z85
+};
+
 /// The settings as values, checked where one depends on another.
 struct Options {
   std::string data_dir;
   std::string seed_dir;  ///< Empty: below data_dir.
   std::string name;
-  std::string coordinator_control;
-  std::string coordinator_bulk;
-  std::string coordinator_key;  ///< Z85
+  std::vector<CoordinatorAddress> coordinators;  ///< At least one.
   std::string key_file;
   std::string engine_socket;
   std::string wrapper;         ///< Path of cupel-init on the host.

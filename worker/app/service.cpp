@@ -18,6 +18,7 @@
 #include "worker/app/link_log.hpp"
 #include "worker/app/run_side.hpp"
 #include "worker/core/agent/agent.hpp"
+#include "worker/core/agent/coordinators.hpp"
 #include "worker/outbox/outbox.hpp"
 #include "worker/zmq/bulk_link.hpp"
 
@@ -115,6 +116,11 @@ class Service {
  private:
   Result<void> open_state();
   Result<void> open_links();
+  [[nodiscard]] net::DealerOptions link_to(net::Plane plane) const;
+  Result<void> connect_control();
+  void received(const std::string& bytes);
+  void link_changed(net::LinkState state);
+  void look_for_leader();
   Result<void> open_http();
   void malformed(const std::string& plane);
   void step(AgentEvent event);
@@ -139,7 +145,8 @@ class Service {
   Incarnation incarnation_{fs::random_u64()};
   FleetId earlier_fleet_;
   net::KeyPair key_;
-  net::PublicKey server_;
+  std::vector<net::PublicKey> servers_;  ///< As Options::coordinators.
+  std::optional<Coordinators> coordinators_;
 
   zmq::context_t context_{1};
   Loop control_;
@@ -189,14 +196,16 @@ Result<void> Service::open_state() {
   auto key = net::read_key_file(options_.key_file);
   if (!key) return key.error();
   key_ = std::move(*key);
-  const auto server = net::PublicKey::from_z85(options_.coordinator_key);
-  if (!server) {
-    return Error{Errc::bad_config,
-                 "setting coordinator_key is no key of 40 characters",
-                 {},
-                 "'cupel key show' on the coordinator prints it"};
+  for (const CoordinatorAddress& coordinator : options_.coordinators) {
+    const auto server = net::PublicKey::from_z85(coordinator.key);
+    if (!server) {
+      return Error{Errc::bad_config,
+                   "setting coordinator_key is no key of 40 characters",
+                   {},
+                   "'cupel key show' on the coordinator prints it"};
+    }
+    servers_.push_back(*server);
   }
-  server_ = *server;
   if (::access(options_.wrapper.c_str(), R_OK | X_OK) != 0) {
     return Error{Errc::bad_config,
                  "the wrapper " + options_.wrapper + " is missing or can't be executed",
@@ -207,50 +216,86 @@ Result<void> Service::open_state() {
 }
 
 Result<void> Service::open_links() {
-  link_log_.emplace(options_.coordinator_control, key_.public_key.z85());
+  coordinators_.emplace(
+      CoordinatorsSettings{.count = options_.coordinators.size(), .random = fs::random_u64()},
+      async::monotonic_now());
+  link_log_.emplace(options_.coordinators.front().control, key_.public_key.z85());
   link_lost_ = async::monotonic_now();
-  net::DealerOptions control;
-  control.plane = net::Plane::control;
-  control.endpoint = options_.coordinator_control;
-  control.key = key_;
-  control.server = server_;
-  auto dealer = net::Dealer::connect(
-      control_.io(), context_, control,
-      [this](const std::string& bytes) {
-        auto message = wire::decode_to_worker(bytes);
-        if (!message) {
-          malformed("control");
-          spdlog::debug("a message of the coordinator is not understood: {}",
-                        message.error().text());
-          return;
-        }
-        step(FromCoordinator{std::move(*message)});
-      },
-      [this](net::LinkState state) {
-        spdlog::debug("control plane: {}", net::name(state));
-        link_log_->state(state);
-        switch (state) {
-          case net::LinkState::connected: step(Connected{}); break;
-          case net::LinkState::auth_failed:
-            step(AuthFailed{"the coordinator does not trust this worker's key"});
-            break;
-          case net::LinkState::handshake_failed:
-            step(AuthFailed{"what answers does not hold the coordinator's key"});
-            break;
-          default: step(Disconnected{}); break;
-        }
-      });
-  if (!dealer) return dealer.error();
-  dealer_ = std::move(*dealer);
-
-  net::DealerOptions bulk = control;
-  bulk.plane = net::Plane::bulk;
-  bulk.endpoint = options_.coordinator_bulk;
-  auto link = BulkLink::connect(bulk_.io(), context_, bulk);
+  if (auto connected = connect_control(); !connected) return connected;
+  auto link = BulkLink::connect(bulk_.io(), context_, link_to(net::Plane::bulk));
   if (!link) return link.error();
   bulk_link_ = std::move(*link);
   bulk_link_->on_malformed([this] { malformed("bulk"); });
   return {};
+}
+
+net::DealerOptions Service::link_to(net::Plane plane) const {
+  const CoordinatorAddress& coordinator = options_.coordinators.at(coordinators_->current());
+  net::DealerOptions link;
+  link.plane = plane;
+  link.endpoint = plane == net::Plane::control ? coordinator.control : coordinator.bulk;
+  link.key = key_;
+  link.server = servers_.at(coordinators_->current());
+  return link;
+}
+
+Result<void> Service::connect_control() {
+  auto dealer = net::Dealer::connect(
+      control_.io(), context_, link_to(net::Plane::control),
+      [this](const std::string& bytes) { received(bytes); },
+      [this](net::LinkState state) { link_changed(state); });
+  if (!dealer) return dealer.error();
+  if (dealer_) dealer_->stop();
+  dealer_ = std::move(*dealer);
+  return {};
+}
+
+void Service::received(const std::string& bytes) {
+  auto message = wire::decode_to_worker(bytes);
+  if (!message) {
+    malformed("control");
+    spdlog::debug("a message of the coordinator is not understood: {}", message.error().text());
+    return;
+  }
+  const auto* refuse = std::get_if<Refuse>(&*message);
+  if (refuse != nullptr && refuse->code == Errc::not_ready) {
+    coordinators_->turned_away(async::monotonic_now());
+  }
+  step(FromCoordinator{std::move(*message)});
+}
+
+void Service::link_changed(net::LinkState state) {
+  spdlog::debug("control plane: {}", net::name(state));
+  link_log_->state(state);
+  switch (state) {
+    case net::LinkState::connected: step(Connected{}); break;
+    case net::LinkState::auth_failed:
+      step(AuthFailed{"the coordinator does not trust this worker's key"});
+      break;
+    case net::LinkState::handshake_failed:
+      step(AuthFailed{"what answers does not hold the coordinator's key"});
+      break;
+    default: step(Disconnected{}); break;
+  }
+}
+
+// Where there is a session, this is the one who leads; a link that is moved begins with a hello.
+void Service::look_for_leader() {
+  const bool in_session = agent_->status().session == SessionState::ready;
+  if (!coordinators_->tick(in_session, async::monotonic_now())) return;
+  const std::string& endpoint = options_.coordinators.at(coordinators_->current()).control;
+  spdlog::debug("the coordinator at {} is tried", endpoint);
+  link_log_->move(endpoint);
+  if (auto connected = connect_control(); !connected) {
+    spdlog::error("{}", connected.error().text());
+    return;
+  }
+  step(Disconnected{});
+  asio::post(bulk_.io(), [this, options = link_to(net::Plane::bulk)] {
+    if (auto moved = bulk_link_->move(context_, options); !moved) {
+      spdlog::error("{}", moved.error().text());
+    }
+  });
 }
 
 // Any thread. The first is worth a line; more would only fill the disk.
@@ -397,6 +442,7 @@ void Service::arm_tick() {
   tick_->async_wait([this](const boost::system::error_code& ec) {
     if (ec || exit_code_) return;
     step(Tick{});
+    if (!exit_code_) look_for_leader();
     if (dealer_->state() == net::LinkState::connected) {
       link_lost_ = async::monotonic_now();
     } else {
@@ -494,7 +540,7 @@ int Service::run() {
   const app::LoopLag control_lag(control_.io().get_executor(),
                                  app::LoopLag::gauge(base_metrics_, "control"));
   spdlog::info("worker {} ({}) connects to {}", worker_.text(), options_.name,
-               options_.coordinator_control);
+               options_.coordinators.front().control);
   arm_signals();
   arm_tick();
   run_.start();

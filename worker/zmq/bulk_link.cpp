@@ -128,13 +128,21 @@ class BulkLink::Registration {
 Result<std::unique_ptr<BulkLink>> BulkLink::connect(asio::io_context& io, zmq::context_t& context,
                                                     net::DealerOptions options) {
   std::unique_ptr<BulkLink> link(new BulkLink(io));
-  auto dealer = net::Dealer::connect(
-      io, context, std::move(options),
-      [self = link.get()](const std::string& bytes) { self->on_bytes(bytes); },
-      [self = link.get()](net::LinkState) { self->wake_all(); });
-  if (!dealer) return dealer.error();
-  link->dealer_ = std::move(*dealer);
+  if (auto connected = link->move(context, std::move(options)); !connected) {
+    return connected.error();
+  }
   return link;
+}
+
+Result<void> BulkLink::move(zmq::context_t& context, net::DealerOptions options) {
+  if (stopped_) return {};
+  auto dealer = net::Dealer::connect(
+      io_, context, std::move(options), [this](const std::string& bytes) { on_bytes(bytes); },
+      [this](net::LinkState) { wake_all(); });
+  if (!dealer) return dealer.error();
+  if (dealer_) dealer_->stop();
+  dealer_ = std::move(*dealer);
+  return {};
 }
 
 BulkLink::~BulkLink() = default;

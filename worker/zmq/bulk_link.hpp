@@ -31,6 +31,9 @@ class BulkLink {
 
   [[nodiscard]] boost::asio::io_context::executor_type executor() const;
 
+  /// To another coordinator, from now on. Errors: those of connect(); then it stays where it was.
+  [[nodiscard]] Result<void> move(zmq::context_t& context, net::DealerOptions options);
+
   /// The session of the control plane; 0 = none: transfers wait. Running ones begin again.
   void set_session(std::uint64_t session);
 

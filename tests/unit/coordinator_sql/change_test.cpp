@@ -6,7 +6,10 @@
 namespace cupel::coordinator::sql {
 namespace {
 
-TEST_F(StoreTest, ATasksStepComesBack) {
+using ChangeStoreTest = StoreTest;
+CUPEL_ON_BOTH_STORES(ChangeStoreTest);
+
+TEST_P(ChangeStoreTest, ATasksStepComesBack) {
   auto batch = small_campaign();
   for (Transition& transition : batch) {
     if (auto* created = std::get_if<TaskCreated>(&transition)) created->task.step = 0x0007'0304;
@@ -16,7 +19,7 @@ TEST_F(StoreTest, ATasksStepComesBack) {
   EXPECT_EQ(reader_->recover()->tasks.front().step, 0x0007'0304U);
 }
 
-TEST_F(StoreTest, AnOpenUnitsProgressIsTheNewestAndGoesWithItsComparison) {
+TEST_P(ChangeStoreTest, AnOpenUnitsProgressIsTheNewestAndGoesWithItsComparison) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_, {UnitProgressed{kUnit, kCampaign, "one"}}));
   ASSERT_TRUE(commit(*writer_, {UnitProgressed{kUnit, kCampaign, "two"}}));
@@ -72,7 +75,7 @@ FlakeSeen flake(const std::string& repository, std::int64_t at) {
           {at}};
 }
 
-TEST_F(StoreTest, FlakesAddUpByWhatTheyAre) {
+TEST_P(ChangeStoreTest, FlakesAddUpByWhatTheyAre) {
   ASSERT_TRUE(commit(*writer_, {flake("a", 10), flake("a", 20), flake("b", 15)}));
 
   const auto all = reader_->flakes("", {});
@@ -90,7 +93,7 @@ TEST_F(StoreTest, FlakesAddUpByWhatTheyAre) {
   EXPECT_FALSE(reader_->flakes("", {.limit = 200, .token = "20"}));
 }
 
-TEST_F(StoreTest, PagesOfFlakesLoseNoneOfThoseSeenAtOneMoment) {
+TEST_P(ChangeStoreTest, PagesOfFlakesLoseNoneOfThoseSeenAtOneMoment) {
   ASSERT_TRUE(commit(*writer_, {flake("a", 20), flake("b", 20), flake("c", 20), flake("d", 10)}));
 
   std::string seen;

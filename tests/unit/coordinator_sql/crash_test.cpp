@@ -24,17 +24,18 @@ int in_child(const std::function<void()>& work, const std::function<void(pid_t)>
   return status;
 }
 
-TEST(Crash, AKilledWriterLeavesWholeBatchesAndAllThatItPromised) {
-  const ScratchDir dir;
-  const auto file = dir.path() / "store.db";
-  ASSERT_TRUE(prepare_store(file));
+using CrashTest = BothStores;
+CUPEL_ON_BOTH_STORES(CrashTest);
+
+TEST_P(CrashTest, AKilledWriterLeavesWholeBatchesAndAllThatItPromised) {
+  ASSERT_TRUE(prepare_store(store_));
   int pipe_fds[2] = {};
   ASSERT_EQ(::pipe(pipe_fds), 0);
   std::uint64_t promised = 0;
 
   in_child(
       [&] {
-        auto writer = SqlWriter::open(file);
+        auto writer = SqlWriter::open(store_);
         for (;;) {
           std::vector<Transition> batch;
           for (int i = 0; i < kEventsPerBatch; ++i)
@@ -52,7 +53,7 @@ TEST(Crash, AKilledWriterLeavesWholeBatchesAndAllThatItPromised) {
   for (std::uint64_t more = 0; ::read(pipe_fds[0], &more, sizeof more) == 8;) promised = more;
   ::close(pipe_fds[0]);
 
-  const auto reader = SqlReader::open(file);
+  const auto reader = SqlReader::open(store_);
   ASSERT_TRUE(reader);
   const auto last = (*reader)->last_event();
   ASSERT_TRUE(last) << last.error().text();
@@ -88,7 +89,7 @@ TEST(Crash, AFileThatCannotGrowFailsTheBatchAndKeepsWhatWasThere) {
 }
 
 TEST(Crash, AStoreInAFolderThatDoesNotExistIsNamed) {
-  const auto refused = prepare_store("/nonexistent-folder/store.db");
+  const auto refused = prepare_store(std::filesystem::path("/nonexistent-folder/store.db"));
 
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("/nonexistent-folder"), std::string::npos);

@@ -77,8 +77,9 @@ TEST(EventPacks, ABrokenBodyIsAnErrorWithItsNumbers) {
 }
 
 using EventPacksStoreTest = StoreTest;
+CUPEL_ON_BOTH_STORES(EventPacksStoreTest);
 
-TEST_F(EventPacksStoreTest, ReadersPageThroughPacksOfManyCampaigns) {
+TEST_P(EventPacksStoreTest, ReadersPageThroughPacksOfManyCampaigns) {
   for (int round = 0; round < 5; ++round) {
     std::vector<Transition> batch;
     for (std::uint64_t i = 0; i < 20; ++i)
@@ -109,11 +110,12 @@ TEST_F(EventPacksStoreTest, ReadersPageThroughPacksOfManyCampaigns) {
   EXPECT_EQ(of_one, 35U);
 }
 
-TEST(EventPacksMigration, EventsOfAnOlderStoreAreReadAsBefore) {
-  const ScratchDir dir;
-  const auto file = dir.path() / "store.db";
+using EventPacksMigration = BothStores;
+CUPEL_ON_BOTH_STORES(EventPacksMigration);
+
+TEST_P(EventPacksMigration, EventsOfAnOlderStoreAreReadAsBefore) {
   {
-    auto connection = Connection::open_sqlite(file, Access::read_write);
+    auto connection = Connection::open(store_);
     ASSERT_TRUE(connection);
     std::vector<Migration> old;
     for (const Migration& migration : migrations()) {
@@ -124,8 +126,8 @@ TEST(EventPacksMigration, EventsOfAnOlderStoreAreReadAsBefore) {
         << "INSERT INTO events (seq, campaign, type, body, at_us) VALUES (41, 5, 'unit.finished', "
            "'{\"verdict\":\"passing\"}', 77)";
   }
-  ASSERT_TRUE(prepare_store(file));
-  auto reader = SqlReader::open(file);
+  ASSERT_TRUE(prepare_store(store_));
+  auto reader = SqlReader::open(store_);
   ASSERT_TRUE(reader);
   const auto rows = (*reader)->events_after(0, std::nullopt, 10);
   ASSERT_TRUE(rows);

@@ -1,6 +1,7 @@
 #include "tests/unit/coordinator_sql/fixture.hpp"
 
 #include "common/fs/files.hpp"
+#include "tests/support/postgres.hpp"
 
 namespace cupel::coordinator::sql {
 
@@ -22,17 +23,26 @@ Result<Applied> commit(StoreWriter& writer, std::vector<Transition> batch) {
   return answer.get();
 }
 
+std::string name_of(const testing::TestParamInfo<Dialect>& dialect) {
+  return dialect.param == Dialect::sqlite ? "Sqlite" : "Postgres";
+}
+
+StoreLocation BothStores::make_store() const {
+  if (GetParam() == Dialect::sqlite) return file_;
+  return *parse_store_location(tests::Postgres::shared().fresh_database(), file_);
+}
+
 void StoreTest::SetUp() {
-  const auto prepared = prepare_store(file_);
+  const auto prepared = prepare_store(store_);
   ASSERT_TRUE(prepared) << prepared.error().text();
   writer_ = open_writer();
-  auto reader = SqlReader::open(file_);
+  auto reader = SqlReader::open(store_);
   ASSERT_TRUE(reader) << reader.error().text();
   reader_ = std::move(*reader);
 }
 
 std::unique_ptr<SqlWriter> StoreTest::open_writer(WriterOptions options) {
-  auto writer = SqlWriter::open(file_, std::move(options));
+  auto writer = SqlWriter::open(store_, std::move(options));
   EXPECT_TRUE(writer);
   return writer ? std::move(*writer) : nullptr;
 }

@@ -28,13 +28,29 @@ class ScratchDir {
 /// Applies a batch and waits for its commit.
 Result<Applied> commit(StoreWriter& writer, std::vector<Transition> batch);
 
-class StoreTest : public testing::Test {
+enum class Dialect : std::uint8_t { sqlite, postgres };
+[[nodiscard]] std::string name_of(const testing::TestParamInfo<Dialect>& dialect);
+
+/// What runs on both stores: each test with a store of its own that nobody has prepared.
+class BothStores : public testing::TestWithParam<Dialect> {
+ protected:
+  ScratchDir dir_;
+  std::filesystem::path file_ = dir_.path() / "store.db";  ///< SQLite's.
+  StoreLocation store_ = make_store();
+
+ private:
+  StoreLocation make_store() const;
+};
+#define CUPEL_ON_BOTH_STORES(suite)                                                   \
+  INSTANTIATE_TEST_SUITE_P(Sqlite, suite, testing::Values(Dialect::sqlite), name_of); \
+  INSTANTIATE_TEST_SUITE_P(Postgres, suite, testing::Values(Dialect::postgres), name_of)
+
+/// A prepared store with a writer and a reader. Tests of it are TEST_P.
+class StoreTest : public BothStores {
  protected:
   void SetUp() override;
   std::unique_ptr<SqlWriter> open_writer(WriterOptions options = {});
 
-  ScratchDir dir_;
-  std::filesystem::path file_ = dir_.path() / "store.db";
   std::unique_ptr<SqlWriter> writer_;
   std::unique_ptr<SqlReader> reader_;
 };

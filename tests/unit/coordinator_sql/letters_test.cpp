@@ -33,7 +33,9 @@ class LettersTest : public StoreTest {
   }
 };
 
-TEST_F(LettersTest, ALetterComesWithItsAttemptsItsUnitAndItsRepository) {
+CUPEL_ON_BOTH_STORES(LettersTest);
+
+TEST_P(LettersTest, ALetterComesWithItsAttemptsItsUnitAndItsRepository) {
   bury();
 
   const auto list = reader_->dead_letters({}, DeadLetterState::open, {});
@@ -57,7 +59,7 @@ TEST_F(LettersTest, ALetterComesWithItsAttemptsItsUnitAndItsRepository) {
   EXPECT_EQ(reader_->dead_letter(TaskId{99}).error().code, Errc::not_found);
 }
 
-TEST_F(LettersTest, ALetterWithoutAUnitHasThoseThatItDecided) {
+TEST_P(LettersTest, ALetterWithoutAUnitHasThoseThatItDecided) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(
       *writer_,
@@ -72,7 +74,7 @@ TEST_F(LettersTest, ALetterWithoutAUnitHasThoseThatItDecided) {
   EXPECT_EQ(view->units[0].id, kUnit);
 }
 
-TEST_F(LettersTest, ListsByCampaignAndStateInPagesTheNewestFirst) {
+TEST_P(LettersTest, ListsByCampaignAndStateInPagesTheNewestFirst) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   for (std::uint64_t i = 1; i <= 5; ++i)
     ASSERT_TRUE(commit(*writer_, {DeadLetterAdded{letter(TaskId{100 + i}, UnitId{200 + i})}}));
@@ -95,7 +97,7 @@ TEST_F(LettersTest, ListsByCampaignAndStateInPagesTheNewestFirst) {
   EXPECT_FALSE(reader_->dead_letters({}, {}, {.limit = 3, .token = "x"}));
 }
 
-TEST_F(LettersTest, AReplayOpensTheCampaignAndTheUnitAndForgetsItsComparison) {
+TEST_P(LettersTest, AReplayOpensTheCampaignAndTheUnitAndForgetsItsComparison) {
   bury();
   ASSERT_TRUE(commit(*writer_, {DeadLetterHandled{kTask, kUnit, DeadLetterState::replayed, {60}},
                                 CampaignReopened{kCampaign, {60}}, UnitReopened{kUnit}}));
@@ -114,7 +116,7 @@ TEST_F(LettersTest, AReplayOpensTheCampaignAndTheUnitAndForgetsItsComparison) {
   EXPECT_EQ(reader_->task(kTask)->task.state, TaskState::dead) << "the evidence stays";
 }
 
-TEST_F(LettersTest, OneReplayHandlesEveryOpenLetterOfItsUnit) {
+TEST_P(LettersTest, OneReplayHandlesEveryOpenLetterOfItsUnit) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(
       commit(*writer_, {DeadLetterAdded{letter(TaskId{101})}, DeadLetterAdded{letter(TaskId{102})},
@@ -129,13 +131,13 @@ TEST_F(LettersTest, OneReplayHandlesEveryOpenLetterOfItsUnit) {
   EXPECT_EQ(open->front().letter.task, TaskId{103});
 }
 
-TEST_F(LettersTest, ARunningCampaignCannotBeOpenedAgain) {
+TEST_P(LettersTest, ARunningCampaignCannotBeOpenedAgain) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
 
   EXPECT_FALSE(commit(*writer_, {CampaignReopened{kCampaign, {60}}}));
 }
 
-TEST_F(LettersTest, AStandInGoes) {
+TEST_P(LettersTest, AStandInGoes) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
 
   ASSERT_TRUE(commit(*writer_, {UnitRemoved{kUnit}}));

@@ -14,21 +14,22 @@ TEST(SplitStatements, EndsAStatementAtASemicolonThatEndsALine) {
   EXPECT_EQ(statements[1], "INSERT INTO a VALUES ('b;c')\n");
 }
 
-class MigrateTest : public testing::Test {
+class MigrateTest : public BothStores {
  protected:
   std::unique_ptr<Connection> open() {
-    auto connection = Connection::open_sqlite(dir_.path() / "store.db", Access::read_write);
+    auto connection = Connection::open(store_);
     EXPECT_TRUE(connection);
     return connection ? std::move(*connection) : nullptr;
   }
-  ScratchDir dir_;
   const std::vector<Migration> old_{
       {"0001_first", "CREATE TABLE a (x {{id}});\nINSERT INTO a (x) VALUES (5);\n"}};
   const std::vector<Migration> new_{
       old_[0], {"0002_second", "ALTER TABLE a ADD COLUMN y TEXT NOT NULL DEFAULT 'z';\n"}};
 };
 
-TEST_F(MigrateTest, BringsAnOlderFileForwardAndKeepsItsRows) {
+CUPEL_ON_BOTH_STORES(MigrateTest);
+
+TEST_P(MigrateTest, BringsAnOlderFileForwardAndKeepsItsRows) {
   ASSERT_TRUE(migrate(*open(), old_));
 
   const auto connection = open();
@@ -39,12 +40,12 @@ TEST_F(MigrateTest, BringsAnOlderFileForwardAndKeepsItsRows) {
   EXPECT_EQ(y, "z");
 }
 
-TEST_F(MigrateTest, DoesNothingTheSecondTime) {
+TEST_P(MigrateTest, DoesNothingTheSecondTime) {
   ASSERT_TRUE(migrate(*open(), new_));
   EXPECT_TRUE(migrate(*open(), new_));
 }
 
-TEST_F(MigrateTest, RefusesAStoreOfANewerProgram) {
+TEST_P(MigrateTest, RefusesAStoreOfANewerProgram) {
   ASSERT_TRUE(migrate(*open(), new_));
 
   const auto refused = migrate(*open(), old_);
@@ -54,12 +55,12 @@ TEST_F(MigrateTest, RefusesAStoreOfANewerProgram) {
   EXPECT_NE(refused.error().what.find("newer version"), std::string::npos);
 }
 
-TEST_F(MigrateTest, RefusesAStoreWhoseHistoryIsNotOurs) {
+TEST_P(MigrateTest, RefusesAStoreWhoseHistoryIsNotOurs) {
   ASSERT_TRUE(migrate(*open(), {{"0001_first", "CREATE TABLE other (x {{id}});\n"}}));
   EXPECT_FALSE(migrate(*open(), old_));
 }
 
-TEST_F(MigrateTest, AFailedMigrationLeavesNothingOfItself) {
+TEST_P(MigrateTest, AFailedMigrationLeavesNothingOfItself) {
   const std::vector<Migration> broken{
       {"0001_first", "CREATE TABLE a (x {{id}});\nCREATE TABLE a (x {{id}});\n"}};
   ASSERT_FALSE(migrate(*open(), broken));

@@ -23,8 +23,9 @@ Transition event(CampaignId campaign, std::int64_t day) {
 }
 
 using RetentionTest = StoreTest;
+CUPEL_ON_BOTH_STORES(RetentionTest);
 
-TEST_F(RetentionTest, OldEventsGoAndThoseOfOpenCampaignsStay) {
+TEST_P(RetentionTest, OldEventsGoAndThoseOfOpenCampaignsStay) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   const std::uint64_t before = *reader_->last_event();
   for (const Transition& one :
@@ -42,7 +43,7 @@ TEST_F(RetentionTest, OldEventsGoAndThoseOfOpenCampaignsStay) {
   EXPECT_EQ(*expire(*writer_, {5 * kDay}), 1U);
 }
 
-TEST_F(RetentionTest, NumbersGoOnAfterEverythingOldIsGone) {
+TEST_P(RetentionTest, NumbersGoOnAfterEverythingOldIsGone) {
   ASSERT_TRUE(commit(*writer_, {event({}, 1), event({}, 1), event({}, 1)}));
   const std::uint64_t last = *reader_->last_event();
   ASSERT_TRUE(expire(*writer_, {100 * kDay}));
@@ -55,7 +56,7 @@ TEST_F(RetentionTest, NumbersGoOnAfterEverythingOldIsGone) {
   EXPECT_EQ(applied->events.front().seq, last + 1);
 }
 
-TEST_F(RetentionTest, OneCommitRemovesNoMoreThanItsLimit) {
+TEST_P(RetentionTest, OneCommitRemovesNoMoreThanItsLimit) {
   for (int i = 0; i < 25; ++i) ASSERT_TRUE(commit(*writer_, {event({}, 1)}));
 
   EXPECT_EQ(*expire(*writer_, {5 * kDay}, 10), 10U);
@@ -63,13 +64,13 @@ TEST_F(RetentionTest, OneCommitRemovesNoMoreThanItsLimit) {
   EXPECT_EQ(*expire(*writer_, {5 * kDay}, 10), 4U);
 }
 
-TEST_F(RetentionTest, EventsThatShareARowAreCountedOneByOne) {
+TEST_P(RetentionTest, EventsThatShareARowAreCountedOneByOne) {
   ASSERT_TRUE(commit(*writer_, {event({}, 1), event({}, 1), event({}, 1)}));
   ASSERT_TRUE(commit(*writer_, {event({}, 9)}));
   EXPECT_EQ(*expire(*writer_, {5 * kDay}), 3U);
 }
 
-TEST_F(RetentionTest, AnOpenCampaignHoldsBackTheAgeOfArtifacts) {
+TEST_P(RetentionTest, AnOpenCampaignHoldsBackTheAgeOfArtifacts) {
   EXPECT_FALSE(reader_->artifacts_needed()->open_since);
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   EXPECT_TRUE(reader_->artifacts_needed()->open_since);

@@ -12,13 +12,18 @@
 namespace cupel::coordinator::sql {
 namespace {
 
-TEST_F(StoreTest, IsReadableByItsOwnerOnly) {
+CUPEL_ON_BOTH_STORES(StoreTest);
+
+TEST(StoreFile, IsReadableByItsOwnerOnly) {
+  const ScratchDir dir;
+  const auto file = dir.path() / "store.db";
+  ASSERT_TRUE(prepare_store(file));
   struct stat info{};
-  ASSERT_EQ(::stat(file_.c_str(), &info), 0);
+  ASSERT_EQ(::stat(file.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
 }
 
-TEST_F(StoreTest, RecoversWhatACampaignIsMadeOf) {
+TEST_P(StoreTest, RecoversWhatACampaignIsMadeOf) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
 
   const auto recovered = reader_->recover();
@@ -43,7 +48,7 @@ TEST_F(StoreTest, RecoversWhatACampaignIsMadeOf) {
   EXPECT_EQ(task.ready.us, 1'000);
 }
 
-TEST_F(StoreTest, ALeaseGivesTheSpecAndTheEventsTheirNumbers) {
+TEST_P(StoreTest, ALeaseGivesTheSpecAndTheEventsTheirNumbers) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
 
   const auto leased = commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}},
@@ -63,7 +68,7 @@ TEST_F(StoreTest, ALeaseGivesTheSpecAndTheEventsTheirNumbers) {
   EXPECT_EQ(task->attempts[0].how, "running");
 }
 
-TEST_F(StoreTest, AResultWithTheLiveTokenIsRecordedOnce) {
+TEST_P(StoreTest, AResultWithTheLiveTokenIsRecordedOnce) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
 
@@ -91,7 +96,7 @@ TEST_F(StoreTest, AResultWithTheLiveTokenIsRecordedOnce) {
   EXPECT_FALSE(again);
 }
 
-TEST_F(StoreTest, AnAcceptedResultMayBeTheTasksLast) {
+TEST_P(StoreTest, AnAcceptedResultMayBeTheTasksLast) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
 
@@ -104,7 +109,7 @@ TEST_F(StoreTest, AnAcceptedResultMayBeTheTasksLast) {
   EXPECT_EQ(task->attempts.size(), 1U);
 }
 
-TEST_F(StoreTest, AUnitThatIsJudgedAsItIsMadeHasItsVerdict) {
+TEST_P(StoreTest, AUnitThatIsJudgedAsItIsMadeHasItsVerdict) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   UnitRow unit;
   unit.id = {99};
@@ -128,7 +133,7 @@ TEST_F(StoreTest, AUnitThatIsJudgedAsItIsMadeHasItsVerdict) {
   EXPECT_EQ((*results)[0].unit.finished.us, 3'000);
 }
 
-TEST_F(StoreTest, AFirstAcquisitionNeedsNoSpecOfItsOwn) {
+TEST_P(StoreTest, AFirstAcquisitionNeedsNoSpecOfItsOwn) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   TaskRow row = queued_task();
   row.id = {98};
@@ -145,7 +150,7 @@ TEST_F(StoreTest, AFirstAcquisitionNeedsNoSpecOfItsOwn) {
   EXPECT_EQ(spec["work"]["subdirs"], nlohmann::json::array({"a", "b \"c\""}));
 }
 
-TEST_F(StoreTest, AResultWithAnOldTokenChangesNothing) {
+TEST_P(StoreTest, AResultWithAnOldTokenChangesNothing) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
   ASSERT_TRUE(
@@ -166,7 +171,7 @@ TEST_F(StoreTest, AResultWithAnOldTokenChangesNothing) {
   EXPECT_EQ(*reader_->last_event(), 0U);
 }
 
-TEST_F(StoreTest, ATokenNeverGoesBack) {
+TEST_P(StoreTest, ATokenNeverGoesBack) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_,
                      {TaskLeased{kTask, kToken, kWorker, {2'000}},
@@ -175,7 +180,7 @@ TEST_F(StoreTest, ATokenNeverGoesBack) {
   EXPECT_FALSE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {3'000}}}));
 }
 
-TEST_F(StoreTest, AfterAFailureEveryBatchFails) {
+TEST_P(StoreTest, AfterAFailureEveryBatchFails) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_FALSE(commit(*writer_, small_campaign()));
 
@@ -183,7 +188,7 @@ TEST_F(StoreTest, AfterAFailureEveryBatchFails) {
   EXPECT_TRUE(writer_->failed());
 }
 
-TEST_F(StoreTest, AReturnedTaskKeepsItsHistoryAndCountsInterruptions) {
+TEST_P(StoreTest, AReturnedTaskKeepsItsHistoryAndCountsInterruptions) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   ASSERT_TRUE(commit(*writer_, {TaskLeased{kTask, kToken, kWorker, {2'000}}}));
 
@@ -204,7 +209,7 @@ TEST_F(StoreTest, AReturnedTaskKeepsItsHistoryAndCountsInterruptions) {
   EXPECT_EQ(reader_->campaign(kCampaign)->interruptions, 2U);
 }
 
-TEST_F(StoreTest, EveryOtherTransitionIsSeenAgain) {
+TEST_P(StoreTest, EveryOtherTransitionIsSeenAgain) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
 
   const WorkerControls kept{.id = kWorker,
@@ -256,7 +261,7 @@ TEST_F(StoreTest, EveryOtherTransitionIsSeenAgain) {
   EXPECT_EQ(reader_->campaign(kCampaign)->campaign.finished.us, 10);
 }
 
-TEST_F(StoreTest, TheCountsOfASummaryAddUp) {
+TEST_P(StoreTest, TheCountsOfASummaryAddUp) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   UnitRow finished;
   finished.id = {32};
@@ -287,7 +292,7 @@ TEST_F(StoreTest, TheCountsOfASummaryAddUp) {
   EXPECT_EQ((*refused)[0].unit.reason, Reason::no_go_mod);
 }
 
-TEST_F(StoreTest, PagesOfCampaignsAndResultsMeetWithoutOverlap) {
+TEST_P(StoreTest, PagesOfCampaignsAndResultsMeetWithoutOverlap) {
   std::vector<Transition> batch;
   for (std::uint64_t i = 1; i <= 5; ++i) {
     CampaignRow campaign;
@@ -313,7 +318,7 @@ TEST_F(StoreTest, PagesOfCampaignsAndResultsMeetWithoutOverlap) {
   EXPECT_EQ(reader_->campaigns({10, "nonsense"}, std::nullopt).error().code, Errc::bad_value);
 }
 
-TEST_F(StoreTest, EventsAreReadAfterANumber) {
+TEST_P(StoreTest, EventsAreReadAfterANumber) {
   ASSERT_TRUE(
       commit(*writer_, {EventAppended{{1}, "a", R"({"x":1})", {1}},
                         EventAppended{{2}, "b", "{}", {2}}, EventAppended{{1}, "c", "{}", {3}}}));
@@ -331,7 +336,7 @@ TEST_F(StoreTest, EventsAreReadAfterANumber) {
   EXPECT_EQ(*reader_->last_event(), 3U);
 }
 
-TEST_F(StoreTest, EventNumbersGoOnAfterARestart) {
+TEST_P(StoreTest, EventNumbersGoOnAfterARestart) {
   ASSERT_TRUE(commit(*writer_, {EventAppended{{1}, "a", "{}", {1}}}));
   writer_.reset();
 
@@ -340,7 +345,7 @@ TEST_F(StoreTest, EventNumbersGoOnAfterARestart) {
   EXPECT_EQ(next->events[0].seq, 2U);
 }
 
-TEST_F(StoreTest, FindsACampaignByItsIdempotencyKey) {
+TEST_P(StoreTest, FindsACampaignByItsIdempotencyKey) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
 
   EXPECT_EQ(*reader_->find_idempotent("alice", "once"), kCampaign);
@@ -348,12 +353,12 @@ TEST_F(StoreTest, FindsACampaignByItsIdempotencyKey) {
   EXPECT_EQ(*reader_->find_idempotent("alice", ""), std::nullopt);
 }
 
-TEST_F(StoreTest, WhatIsUnknownIsNotFound) {
+TEST_P(StoreTest, WhatIsUnknownIsNotFound) {
   EXPECT_EQ(reader_->campaign({99}).error().code, Errc::not_found);
   EXPECT_EQ(reader_->task({99}).error().code, Errc::not_found);
 }
 
-TEST_F(StoreTest, BatchesThatWaitAreCommittedTogether) {
+TEST_P(StoreTest, BatchesThatWaitAreCommittedTogether) {
   writer_.reset();
   std::mutex mutex;
   std::vector<std::size_t> groups;
@@ -385,7 +390,7 @@ TEST_F(StoreTest, BatchesThatWaitAreCommittedTogether) {
   EXPECT_EQ(groups, (std::vector<std::size_t>{1, 2}));
 }
 
-TEST_F(StoreTest, ClosingCommitsWhatWaits) {
+TEST_P(StoreTest, ClosingCommitsWhatWaits) {
   for (int i = 0; i < 100; ++i)
     writer_->apply({EventAppended{{1}, "a", "{}", {}}}, [](const Result<Applied>&) {});
   writer_.reset();
