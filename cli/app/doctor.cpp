@@ -197,6 +197,24 @@ void check_go(Sheet& sheet, const std::map<std::string, std::string>& variables)
       "set module_proxy in the worker's configuration");
 }
 
+/// What a worker started from here would need to hold runs to the module proxy by rules of the
+/// host. The worker's own log says whether it does: whether the engine is on this kernel shows only
+/// then.
+void check_egress(Sheet& sheet) {
+  std::string missing;
+  const auto need = [&](bool there, const char* what) {
+    if (!there) missing += (missing.empty() ? "" : ", ") + std::string(what);
+  };
+  const auto filter = fs::read_file("/proc/sys/net/bridge/bridge-nf-call-iptables", 16);
+  need(geteuid() == 0, "root");
+  need(access("/usr/sbin/iptables", X_OK) == 0, "iptables");
+  need(filter && filter->starts_with('1'), "br_netfilter");
+  sheet.add(missing.empty() ? Mark::ok : Mark::warn,
+            missing.empty() ? "egress of runs can be enforced"
+                            : "egress of runs is configured, not enforced; missing: " + missing,
+            "campaigns with a network run all the same; docs/security.md says what differs");
+}
+
 void check_worker(Sheet& sheet, const Request& request) {
   const auto variables = config::process_environment();
   check_engine(sheet, request);
@@ -204,6 +222,7 @@ void check_worker(Sheet& sheet, const Request& request) {
   check_key_files(sheet, state_home() / "local" / "keys");
   check_disk(sheet, state_home());
   check_go(sheet, variables);
+  check_egress(sheet);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "common/core/time.hpp"
 #include "common/engine/answers.hpp"
 #include "common/engine/log_frames.hpp"
+#include "common/engine/networks.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -57,6 +58,7 @@ struct EngineBudgets {
   Duration list = std::chrono::seconds(30);
   Duration image = std::chrono::seconds(30);     ///< Image inspect, list, tag, remove.
   Duration transfer = std::chrono::minutes(30);  ///< Image import and pull.
+  Duration network = std::chrono::seconds(30);   ///< Network create and remove.
 };
 
 enum class CallOutcome : std::uint8_t { ok, refused, timeout, unreachable, protocol, cancelled };
@@ -64,7 +66,7 @@ enum class CallOutcome : std::uint8_t { ok, refused, timeout, unreachable, proto
 
 /// For metrics: `call` is one of a closed list (ping, version, info, create, attach, start, wait,
 /// kill, logs, inspect, remove, list, image_inspect, image_list, image_import, image_pull,
-/// image_tag, image_remove).
+/// image_tag, image_remove, network_create, network_inspect, network_list, network_remove).
 struct CallObservation {
   std::string_view call;
   CallOutcome outcome = CallOutcome::ok;
@@ -188,6 +190,16 @@ class Client {
                                                   std::string tag);
   /// Missing is success. Errors also: conflict (in use).
   [[nodiscard]] Awaitable<Result<void>> image_remove(std::string image);
+
+  /// Errors also: already_exists (the name), engine_refused where the engine has no addresses left.
+  [[nodiscard]] Awaitable<Result<void>> network_create(engine::InternalNetwork network);
+  /// By name or id. Errors also: not_found.
+  [[nodiscard]] Awaitable<Result<engine::NetworkFacts>> network_inspect(std::string network);
+  /// With all these labels. `containers` is not set.
+  [[nodiscard]] Awaitable<Result<std::vector<engine::NetworkFacts>>> network_list(
+      std::vector<std::string> labels);
+  /// One that isn't there counts as removed. Errors also: engine_refused while containers use it.
+  [[nodiscard]] Awaitable<Result<void>> network_remove(std::string network);
 
  private:
   struct Impl;

@@ -1,6 +1,6 @@
-// Bodies of the engine's answers. Every member is optional by type: an engine of another make
-// leaves some out, and a wrong type must not become an exception.
+// Bodies of the engine's answers.
 #include "common/engine/answers.hpp"
+#include "common/engine/json_members.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -21,23 +21,6 @@ Error protocol_error(std::string what, std::string_view body) {
 
 Json parse_json(std::string_view body) {
   return Json::parse(body, nullptr, false);
-}
-
-const Json& member(const Json& json, const char* key) {
-  static const Json kNothing;
-  if (!json.is_object()) return kNothing;
-  const auto it = json.find(key);
-  return it == json.end() ? kNothing : *it;
-}
-
-std::string text_of(const Json& json, const char* key) {
-  const Json& value = member(json, key);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
-bool flag_of(const Json& json, const char* key) {
-  const Json& value = member(json, key);
-  return value.is_boolean() && value.get<bool>();
 }
 
 std::int64_t number_of(const Json& json, const char* key, std::int64_t fallback) {
@@ -62,16 +45,6 @@ std::vector<std::string> texts_of(const Json& json, const char* key) {
     if (value.is_string()) texts.push_back(value.get<std::string>());
   }
   return texts;
-}
-
-std::map<std::string, std::string> map_of(const Json& json, const char* key) {
-  std::map<std::string, std::string> all;
-  const Json& object = member(json, key);
-  if (!object.is_object()) return all;
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_string()) all.emplace(name, value.get<std::string>());
-  }
-  return all;
 }
 
 std::vector<std::string> keys_of(const Json& json, const char* key) {

@@ -14,9 +14,9 @@ const images::Available* newest(const std::vector<images::Available>& all) {
   });
 }
 
-AcquireContext context_of(const RunnerParts& parts, const Lease& lease, TimePoint deadline,
-                          const images::Available& image) {
-  return AcquireContext{.runs = parts.runs,
+AcquireContext context_of(const RunnerParts& parts, RunPort& runs, const Lease& lease,
+                          TimePoint deadline, const images::Available& image) {
+  return AcquireContext{.runs = runs,
                         .files = parts.files,
                         .workspaces = parts.workspaces,
                         .policy = {.allow_local = parts.options.allow_local_sources,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "worker/acquire/acquire.hpp"
+#include "worker/app/egress_witness.hpp"
 #include "worker/app/task_runner.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -18,9 +19,13 @@ inline constexpr Duration kUploadLimit = std::chrono::minutes(2);
 inline constexpr Duration kDownloadLimit = std::chrono::minutes(10);
 
 struct TaskRunner::Attempt {
-  explicit Attempt(Lease granted, boost::asio::io_context& loop)
-      : lease(std::move(granted)), cancel(std::make_shared<CancelToken>()), deadline_timer(loop) {}
+  Attempt(Lease granted, boost::asio::io_context& loop, RunPort& engine)
+      : lease(std::move(granted)),
+        runs(engine),
+        cancel(std::make_shared<CancelToken>()),
+        deadline_timer(loop) {}
   Lease lease;
+  EgressWitness runs;  ///< Every run that may have a network goes through it.
   std::shared_ptr<CancelToken> cancel;
   CancelWhy why = CancelWhy::requested;
   bool timed_out = false;
@@ -34,7 +39,7 @@ struct TaskRunner::Attempt {
 /// The newest toolchain that is here: for work that belongs to no unit yet. Null: there is none.
 [[nodiscard]] const images::Available* newest(const std::vector<images::Available>& all);
 
-[[nodiscard]] AcquireContext context_of(const RunnerParts& parts, const Lease& lease,
+[[nodiscard]] AcquireContext context_of(const RunnerParts& parts, RunPort& runs, const Lease& lease,
                                         TimePoint deadline, const images::Available& image);
 
 /// The answer of a pipeline that stopped.

@@ -25,7 +25,6 @@ asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, Acqui
     co_return result;
   }
   result.evidence.image = image->identity;
-  result.evidence.egress = parts_.options.fixture_proxy.empty() ? "configured" : "none";
 
   std::string bundle;
   if (const auto* packed = std::get_if<BundleSource>(&work.source)) {
@@ -48,7 +47,7 @@ asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, Acqui
       co_return result;
     }
   }
-  auto context = context_of(parts_, attempt->lease, attempt->deadline, *image);
+  auto context = context_of(parts_, attempt->runs, attempt->lease, attempt->deadline, *image);
   auto ended =
       co_await worker::acquire_source(std::move(context), std::move(work), bundle, attempt->cancel);
   if (!bundle.empty()) (void)fs::remove_tree(std::filesystem::path(bundle).parent_path());
@@ -77,8 +76,8 @@ asio::awaitable<TaskResult> TaskRunner::acquire_modules(AttemptPtr attempt, Acqu
   if (!selected->found()) co_return without_image(*attempt, *selected, work.unit);
   result.evidence.image = selected->image.identity;
   result.evidence.go_version = selected->image.go_version;
-  result.evidence.egress = parts_.options.fixture_proxy.empty() ? "configured" : "none";
-  auto context = context_of(parts_, attempt->lease, attempt->deadline, selected->image);
+  auto context =
+      context_of(parts_, attempt->runs, attempt->lease, attempt->deadline, selected->image);
   auto ended =
       co_await worker::acquire_modules(std::move(context), std::move(work), attempt->cancel);
   if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {

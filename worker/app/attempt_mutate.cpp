@@ -87,8 +87,9 @@ asio::awaitable<TaskResult> TaskRunner::mutate(AttemptPtr attempt, Mutate work) 
     }
   }
   auto run = [&](const images::Available& image) {
-    return worker::mutate(context_of(parts_, attempt->lease, attempt->deadline, image), work,
-                          bundles, attempt->cancel);
+    return worker::mutate(
+        context_of(parts_, attempt->runs, attempt->lease, attempt->deadline, image), work, bundles,
+        attempt->cancel);
   };
   images::Available image = selected->image;
   auto ended = co_await run(image);
@@ -106,7 +107,6 @@ asio::awaitable<TaskResult> TaskRunner::mutate(AttemptPtr attempt, Mutate work) 
   remove_bundles(bundles);
   result.evidence.image = image.identity;
   result.evidence.go_version = image.go_version;
-  result.evidence.egress = parts_.options.fixture_proxy.empty() ? "configured" : "none";
   if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
     stop_with(result, std::move(*stopped));
     co_return result;

@@ -44,7 +44,6 @@ asio::awaitable<TaskResult> TaskRunner::build_tool(AttemptPtr attempt, BuildTool
   const images::Available image = selected->image;
   result.evidence.image = image.identity;
   result.evidence.go_version = image.go_version;
-  result.evidence.egress = "configured";
 
   std::array<std::string, 3> directories;
   const std::array<std::string_view, 3> names = {"modcache", "gocache", "tools"};
@@ -71,7 +70,7 @@ asio::awaitable<TaskResult> TaskRunner::build_tool(AttemptPtr attempt, BuildTool
                     .gocache = directories[1],
                     .tools = directories[2]};
     auto ended =
-        co_await worker::build_tool(parts_.runs, parts_.files, std::move(build), attempt->cancel);
+        co_await worker::build_tool(attempt->runs, parts_.files, std::move(build), attempt->cancel);
     if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
       stop_with(result, std::move(*stopped));
     } else {

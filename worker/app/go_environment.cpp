@@ -45,6 +45,7 @@ Result<GoEnvironment> go_environment(const Options& options) {
       first_of(options.module_proxy, "GOPROXY", "GOTOOLCHAIN=local go env GOPROXY 2>/dev/null"));
   result.sumdb = first_of(options.checksum_database, "GOSUMDB",
                           "GOTOOLCHAIN=local go env GOSUMDB 2>/dev/null");
+  result.by_operator = !options.module_proxy.empty() || !environment("GOPROXY").empty();
   // Acquire and mutate use the fixture proxy then; only tools are still built from the real one.
   const bool optional = !options.fixture_proxy.empty();
   if (optional && (result.proxy.empty() || result.sumdb.empty() || result.sumdb == "off")) {

@@ -13,6 +13,7 @@ struct GoEnvironment {
   std::string proxy;                                     ///< GOPROXY without `direct` and `off`.
   std::string sumdb;                                     ///< GOSUMDB; never "off".
   std::map<std::string, std::string> proxy_environment;  ///< HTTP_PROXY and friends.
+  bool by_operator = false;  ///< Configured or of the environment, not a toolchain's default.
 };
 
 /// The configuration, else the environment, else what the host's go command says. With a fixture

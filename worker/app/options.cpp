@@ -141,6 +141,11 @@ void add_sources(config::Schema& schema) {
   schema.add({.name = "netrc_file",
               .type = Type::secret_file,
               .sentence = "netrc with credentials for the module proxy; only acquire runs see it"});
+  schema.add({.name = "egress",
+              .sentence = "Runs with a network reach the module proxy and nothing else: auto (the "
+                          "host enforces it where it can), enforced (or no such run), configured",
+              .fallback = "auto",
+              .choices = {"auto", "enforced", "configured"}});
   schema.add({.name = "allow_local_sources",
               .type = Type::flag,
               .sentence = "Accept file: URLs and loopback hosts as sources",
@@ -312,6 +317,7 @@ Result<Options> options_from(const config::Settings& settings) {
   }
   options.git_credentials_file = settings.text("git_credentials_file");
   options.netrc_file = settings.text("netrc_file");
+  options.egress = settings.text("egress");
   options.allow_local_sources = settings.flag("allow_local_sources");
   options.allowed_sources = settings.list("allowed_sources");
   const auto unsigned_of = [&](const char* name) {

@@ -49,6 +49,7 @@ struct Options {
   std::string ca_bundle;
   std::string git_credentials_file;
   std::string netrc_file;
+  std::string egress;  ///< auto, enforced or configured.
   bool allow_local_sources = false;
   std::vector<std::string> allowed_sources;
   std::uint64_t disk_reserve_bytes = 0;  ///< Below it nothing is taken.

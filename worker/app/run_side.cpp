@@ -7,6 +7,7 @@
 #include "common/fs/files.hpp"
 #include "common/images/recipe.hpp"
 #include "common/images/table.hpp"
+#include "worker/app/egress_setup.hpp"
 #include "worker/app/go_environment.hpp"
 #include "worker/app/host.hpp"
 #include "worker/run/mount_probe.hpp"
@@ -76,6 +77,7 @@ Error below_reserve(const Options& options, const Result<fs::Space>& space) {
 
 struct RunSide::Parts {
   std::string engine_text;
+  std::unique_ptr<egress::Gate> gate;
   std::unique_ptr<RunExecutor> executor;
   std::unique_ptr<BuildCaches> caches;
   std::unique_ptr<Reaper> reaper;
@@ -124,6 +126,7 @@ asio::awaitable<void> RunSide::shutdown() {
   // A seed that is being built is nobody's attempt; its container must go as well.
   co_await parts_->caches->stop();
   co_await parts_->executor->join();
+  co_await parts_->gate->stop();
 }
 
 asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fleet) {
@@ -133,6 +136,7 @@ asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fl
     spdlog::error("not ready: {}", prepared.error().text());
     offered_.blocked = prepared.error().code == Errc::mount_probe_failed ? "mount_probe"
                        : prepared.error().code == Errc::image_missing    ? "image"
+                       : prepared.error().code == Errc::unsafe_sandbox   ? "egress"
                                                                          : "engine";
     offer();
     co_await async::sleep_for(
@@ -173,6 +177,10 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     if (!wrapper) co_return wrapper.error();
 
     auto parts = std::make_unique<Parts>();
+    auto gate =
+        make_gate(loop_.get_executor(), engine_, options_, *go, membership.worker, metrics_);
+    if (!gate) co_return gate.error();
+    parts->gate = *std::move(gate);
     parts->engine_text = version->name + " " + version->version + ", api " + version->api.text() +
                          ", " + info->default_runtime;
     ExecutorOptions executor;
@@ -185,6 +193,7 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     executor.context.ca_bundle = options_.ca_bundle;
     executor.context.proxy_environment = go->proxy_environment;
     executor.post_run = options_.post_run;
+    executor.egress = parts->gate.get();
     if (!options_.netrc_file.empty()) {
       auto netrc = credentials_for_containers(options_);
       if (!netrc) co_return netrc.error();
@@ -225,25 +234,37 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     auto workspaces = Workspaces::open(options_.data_dir + "/workspaces");
     if (!workspaces) co_return workspaces.error();
     workspaces_ = std::make_unique<Workspaces>(std::move(*workspaces));
-    parts_->runner =
-        std::make_unique<TaskRunner>(RunnerParts{.loop = loop_,
-                                                 .files = files_,
-                                                 .runs = *parts_->executor,
-                                                 .caches = *parts_->caches,
-                                                 .workspaces = *workspaces_,
-                                                 .bulk = bulk_,
-                                                 .metrics = metrics_,
-                                                 .options = options_,
-                                                 .engine = parts_->engine_text,
-                                                 .wrapper = "sha256:" + sha256(*wrapper).hex(),
-                                                 .images = [this] { return images_; }},
-                                     callbacks_.finished, callbacks_.output);
+    parts_->runner = std::make_unique<TaskRunner>(
+        RunnerParts{
+            .loop = loop_,
+            .files = files_,
+            .runs = *parts_->executor,
+            .caches = *parts_->caches,
+            .workspaces = *workspaces_,
+            .bulk = bulk_,
+            .metrics = metrics_,
+            .options = options_,
+            .engine = parts_->engine_text,
+            .wrapper = "sha256:" + sha256(*wrapper).hex(),
+            .images = [this] { return images_; },
+            .egress_missing = [this] { return egress_missing(); },
+            .upstream_pause = [gate = parts_->gate.get()] { return gate->upstream_pause(); }},
+        callbacks_.finished, callbacks_.output);
   }
+  const Result<void> egress = co_await parts_->gate->prepare();
+  metrics_.egress_enforced(parts_->gate->enforced());
+  if (!egress) co_return egress.error();
   if (auto listed = co_await refresh_images(); !listed) co_return listed.error();
   if (images_.empty()) {
     co_return Error{Errc::image_missing, "the engine holds no toolchain image", {}, {}};
   }
   co_return co_await probe();
+}
+
+/// A fixture proxy needs no network at all, which is more than an enforced one.
+std::string RunSide::egress_missing() const {
+  if (!options_.fixture_proxy.empty() || parts_->gate->enforced()) return {};
+  return parts_->gate->why_not();
 }
 
 asio::awaitable<Result<void>> RunSide::probe() {
@@ -280,6 +301,8 @@ asio::awaitable<void> RunSide::watch_engine() {
     } else {
       spdlog::warn("engine: {}", alive.error().text());
     }
+    metrics_.egress_enforced(parts_->gate->enforced());
+    metrics_.upstream_paused((co_await parts_->gate->upstream_pause()).has_value());
     metrics_.containers_running(parts_->executor->live_runs().size());
     metrics_.containers_unremoved(parts_->executor->unremoved_count());
     offer();

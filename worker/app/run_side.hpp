@@ -65,6 +65,7 @@ class RunSide {
   boost::asio::awaitable<Result<void>> refresh_images();
   boost::asio::awaitable<void> watch_engine();
   boost::asio::awaitable<void> watch_disk();
+  [[nodiscard]] std::string egress_missing() const;
   void evict();
   boost::asio::awaitable<void> empty(std::string image, std::vector<std::string> directories);
   void offer();

@@ -50,7 +50,7 @@ TaskRunner::TaskRunner(RunnerParts parts, OnFinished finished, OnOutput output)
 TaskRunner::~TaskRunner() = default;
 
 void TaskRunner::start(Lease lease) {
-  auto attempt = std::make_shared<Attempt>(std::move(lease), parts_.loop);
+  auto attempt = std::make_shared<Attempt>(std::move(lease), parts_.loop, parts_.runs);
   TaskSpec& spec = attempt->lease.spec;
   spec.settings = clamp(std::move(spec.settings), parts_.options.bounds, attempt->notes);
   attempt->started = async::wall_now();
@@ -98,6 +98,8 @@ asio::awaitable<void> TaskRunner::carry_out(AttemptPtr attempt) {
   result.token = attempt->lease.token;
   result.started = attempt->started;
   result.finished = async::wall_now();
+  if (result.evidence.egress.empty()) result.evidence.egress = attempt->runs.mode();
+  std::ranges::copy(attempt->runs.refused(), std::back_inserter(result.evidence.notes));
   result.evidence.notes.insert(result.evidence.notes.end(), attempt->notes.begin(),
                                attempt->notes.end());
   if (auto all = wire::split_findings(result)) {
@@ -158,6 +160,9 @@ asio::awaitable<TaskResult> TaskRunner::work(AttemptPtr attempt) {
     co_return answer(*attempt, Outcome::refused, Reason::source_not_allowed, *std::move(refused));
   }
   const Work work = attempt->lease.spec.work;
+  const bool needs_proxies =
+      !std::holds_alternative<Execute>(work) && !std::holds_alternative<NoOp>(work);
+  if (needs_proxies) co_await wait_for_upstream(attempt);
   if (const auto* source = std::get_if<AcquireSource>(&work)) {
     co_return co_await acquire_source(attempt, *source);
   }

@@ -45,6 +45,10 @@ struct RunnerParts {
   std::string wrapper;  ///< Digest of the wrapper binary, likewise.
   /// The toolchain images that the engine holds at this moment.
   std::function<std::vector<images::Available>()> images;
+  /// Why the network of runs is not enforced here; empty where it is.
+  std::function<std::string()> egress_missing;
+  /// How long the module proxies are left alone; nothing while they may be asked.
+  std::function<boost::asio::awaitable<std::optional<Duration>>()> upstream_pause;
 };
 
 class TaskRunner {
@@ -72,6 +76,7 @@ class TaskRunner {
   boost::asio::awaitable<void> carry_out(AttemptPtr attempt);
   boost::asio::awaitable<void> watch_deadline(AttemptPtr attempt);
   boost::asio::awaitable<TaskResult> work(AttemptPtr attempt);
+  boost::asio::awaitable<void> wait_for_upstream(AttemptPtr attempt);
   boost::asio::awaitable<TaskResult> acquire_source(AttemptPtr attempt, AcquireSource work);
   boost::asio::awaitable<TaskResult> acquire_modules(AttemptPtr attempt, AcquireModules work);
   boost::asio::awaitable<TaskResult> mutate(AttemptPtr attempt, Mutate work);

@@ -5,10 +5,12 @@
 namespace cupel::worker {
 namespace {
 
-constexpr std::array<std::string_view, 18> kCalls = {
-    "ping",          "version",    "info",         "create",     "attach",    "start",
-    "wait",          "kill",       "logs",         "inspect",    "remove",    "list",
-    "image_inspect", "image_list", "image_import", "image_pull", "image_tag", "image_remove"};
+constexpr std::array<std::string_view, 22> kCalls = {
+    "ping",         "version",       "info",          "create",         "attach",
+    "start",        "wait",          "kill",          "logs",           "inspect",
+    "remove",       "list",          "image_inspect", "image_list",     "image_import",
+    "image_pull",   "image_tag",     "image_remove",  "network_create", "network_inspect",
+    "network_list", "network_remove"};
 constexpr std::array kFailures = {docker::CallOutcome::refused, docker::CallOutcome::timeout,
                                   docker::CallOutcome::unreachable, docker::CallOutcome::protocol,
                                   docker::CallOutcome::cancelled};
@@ -19,6 +21,8 @@ constexpr std::array kKills = {
     std::pair{EndedBy::cancelled, std::string_view("cancel")},
     std::pair{EndedBy::watcher_disk, std::string_view("disk")}};
 constexpr std::array<std::string_view, 3> kOrphans = {"own", "foreign", "gone"};
+
+constexpr const char* kEgressRefusedHelp = "Requests that the egress proxy refused";
 
 double seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -101,6 +105,13 @@ WorkerMetrics::WorkerMetrics(app::Metrics& base, const docker::EngineBudgets& bu
   base_.counter("cupel_build_cache_dirs_removed_total", "Build caches removed",
                 {{"method", "container"}});
   base_.counter("cupel_worker_log_bytes_uploaded_total", "Bytes of logs sent to the coordinator");
+  for (std::size_t why = 0; why < egress::kRefusedCount; ++why) {
+    base_.counter("cupel_egress_refused_total", kEgressRefusedHelp,
+                  {{"reason", text(egress::name(static_cast<egress::Refused>(why)))}});
+  }
+  egress_bytes(0);
+  egress_enforced(false);
+  upstream_paused(false);
   agent({}, WallTime{});
   data_dir(0, 0);
   outbox({});
@@ -209,6 +220,32 @@ void WorkerMetrics::build_cache_removed(bool by_host) {
 void WorkerMetrics::log_uploaded(std::uint64_t bytes) {
   base_.counter("cupel_worker_log_bytes_uploaded_total", "Bytes of logs sent to the coordinator")
       .Increment(count(bytes));
+}
+
+void WorkerMetrics::egress_refused(egress::Refused why) {
+  base_
+      .counter("cupel_egress_refused_total", kEgressRefusedHelp,
+               {{"reason", text(egress::name(why))}})
+      .Increment();
+}
+
+void WorkerMetrics::egress_bytes(std::uint64_t bytes) {
+  base_.counter("cupel_egress_bytes_total", "Bytes that the egress proxy carried, both ways")
+      .Increment(count(bytes));
+}
+
+void WorkerMetrics::egress_enforced(bool enforced) {
+  base_
+      .gauge("cupel_egress_enforced",
+             "1 where the host holds runs to the module proxy, 0 where only configuration does")
+      .Set(enforced ? 1 : 0);
+}
+
+void WorkerMetrics::upstream_paused(bool paused) {
+  base_
+      .gauge("cupel_upstream_paused",
+             "1 while the module proxies fail and work that needs them waits")
+      .Set(paused ? 1 : 0);
 }
 
 void WorkerMetrics::agent(const AgentStatus& status, WallTime last_contact) {

@@ -5,6 +5,7 @@
 #include "common/app/metrics.hpp"
 #include "common/docker/client.hpp"
 #include "worker/core/agent/agent.hpp"
+#include "worker/core/egress/request.hpp"
 #include "worker/outbox/outbox.hpp"
 #include "worker/run/reaper.hpp"
 #include "worker/run/run_executor.hpp"
@@ -31,6 +32,9 @@ class WorkerMetrics {
   void module_cache(bool hit);
   void build_cache_removed(bool by_host);
   void log_uploaded(std::uint64_t bytes);
+  /// Both on the egress proxy's thread.
+  void egress_refused(egress::Refused why);
+  void egress_bytes(std::uint64_t bytes);
 
   /// Gauges, as they are now.
   void agent(const AgentStatus& status, WallTime last_contact);
@@ -39,6 +43,8 @@ class WorkerMetrics {
   void containers_running(std::size_t count);
   void containers_unremoved(std::size_t count);
   void engine_up(bool up);
+  void egress_enforced(bool enforced);
+  void upstream_paused(bool paused);
 
  private:
   app::Metrics& base_;

@@ -147,6 +147,32 @@ struct Course {
   }
 };
 
+/// One container, with its way out where the run has a network.
+asio::awaitable<void> drive_one(std::shared_ptr<Course> course, EgressPort* egress,
+                                RunSession::Host host, RunRequest request, RunIdentity identity,
+                                ImageTraits traits, OutputSink output) {
+  const bool network = has_network(request);
+  const bool admitted = network && egress != nullptr;
+  if (admitted) {
+    auto granted = co_await egress->admit(request, identity.run_id);
+    if (!granted) {
+      course->report.error = granted.error();
+      co_return;
+    }
+    identity.egress = *std::move(granted);
+  }
+  course->session = std::make_shared<RunSession>(std::move(host), std::move(request), identity,
+                                                 std::move(output));
+  if (course->asked) course->session->ask(*course->asked);
+  co_await course->session->drive(std::move(traits));
+  course->report = course->session->take_report();
+  course->report.egress = network ? "configured" : "none";
+  if (!admitted) co_return;
+  EgressSeen seen = co_await egress->leave(identity.run_id);
+  if (seen.enforced) course->report.egress = "enforced";
+  course->report.egress_refused = std::move(seen.refused);
+}
+
 /// The run itself, away from the caller's cancellation.
 asio::awaitable<void> drive(std::shared_ptr<RunExecutor::Impl> impl, std::shared_ptr<Course> course,
                             RunRequest request, OutputSink output) {
@@ -164,12 +190,11 @@ asio::awaitable<void> drive(std::shared_ptr<RunExecutor::Impl> impl, std::shared
     const RunIdentity identity{.run_id = fs::random_hex(8),
                                .deadline = deadline_of(request, impl->options.post_run)};
     impl->live.insert(identity.run_id);
-    course->session = std::make_shared<RunSession>(host, request, identity, output);
-    if (course->asked) course->session->ask(*course->asked);
-    co_await course->session->drive(*traits);
+    course->session = nullptr;
+    co_await drive_one(course, impl->options.egress, host, request, identity, *traits, output);
     impl->forget(identity.run_id);
+    if (!course->session) co_return;  // refused before it had a container
     if (course->session->parked()) impl->park(identity.run_id);
-    course->report = course->session->take_report();
     course->report.notes.insert(course->report.notes.begin(), notes.begin(), notes.end());
     // A name and a label of its own: should the lost container still appear, it is the reaper's.
     if (!course->session->create_lost() || course->asked) break;

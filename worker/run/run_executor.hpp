@@ -3,6 +3,7 @@
 
 #include "common/docker/client.hpp"
 #include "worker/core/engine/container_spec.hpp"
+#include "worker/ports/egress_port.hpp"
 #include "worker/ports/run_port.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -47,6 +48,8 @@ struct ExecutorOptions {
   Duration post_run = std::chrono::seconds(150);
   Duration watch_period = std::chrono::milliseconds(100);
   RunTimes times = {};
+  /// Keeper of the network; outlives the executor. Null: the context's network, as configured.
+  EgressPort* egress = nullptr;
 };
 
 /// How a run ended, for metrics; the single calls are seen by the client's observer.

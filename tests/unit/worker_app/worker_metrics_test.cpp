@@ -35,9 +35,12 @@ class WorkerMetricsTest : public ::testing::Test {
  protected:
   // Each word that an observation can carry, once.
   void see_everything() {
-    for (const auto* call : {"ping", "version", "info", "create", "attach", "start", "wait", "kill",
-                             "logs", "inspect", "remove", "list", "image_inspect", "image_list",
-                             "image_import", "image_pull", "image_tag", "image_remove"}) {
+    for (const auto* call :
+         {"ping",         "version",       "info",          "create",         "attach",
+          "start",        "wait",          "kill",          "logs",           "inspect",
+          "remove",       "list",          "image_inspect", "image_list",     "image_import",
+          "image_pull",   "image_tag",     "image_remove",  "network_create", "network_inspect",
+          "network_list", "network_remove"}) {
       for (const auto outcome : {docker::CallOutcome::ok, docker::CallOutcome::refused,
                                  docker::CallOutcome::timeout, docker::CallOutcome::unreachable,
                                  docker::CallOutcome::protocol, docker::CallOutcome::cancelled}) {
@@ -73,6 +76,12 @@ class WorkerMetricsTest : public ::testing::Test {
       metrics_.engine_up(yes);
     }
     metrics_.log_uploaded(7);
+    for (std::size_t why = 0; why < egress::kRefusedCount; ++why) {
+      metrics_.egress_refused(static_cast<egress::Refused>(why));
+    }
+    metrics_.egress_bytes(11);
+    metrics_.egress_enforced(true);
+    metrics_.upstream_paused(true);
     metrics_.agent({}, WallTime{9});
     metrics_.data_dir(1, 2);
     metrics_.outbox({.bytes = 3, .results = 1});

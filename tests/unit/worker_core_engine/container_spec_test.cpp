@@ -103,6 +103,36 @@ TEST(ContainerSpec, EveryProfileIsExactlyItsGoldenFile) {
   expect_golden("execute_workspace", spec_of(workspace));
 }
 
+RunIdentity enforced() {
+  RunIdentity identity = kRun;
+  identity.egress = {.enforced = true,
+                     .network = "cupel-egress-x",
+                     .proxy_url = "http://00ff:secret@172.30.0.1:4711",
+                     .goproxy = "https://proxy.example"};
+  return identity;
+}
+
+TEST(ContainerSpec, OnTheEgressNetworkTheProxyIsTheOnlyWayOut) {
+  ProfileContext with_netrc = context();
+  with_netrc.netrc = "/data/netrc";
+  for (const Profile profile : {Profile::acquire, Profile::mutate, Profile::tool}) {
+    const auto spec = container_spec(request(profile), with_netrc, image(), enforced());
+    ASSERT_TRUE(spec) << spec.error().text();
+    EXPECT_EQ(spec->find("netrc"), std::string::npos) << "credentials are the proxy's to add";
+    EXPECT_EQ(spec->find("gate.example"), std::string::npos) << "so is the environment's proxy";
+    if (profile == Profile::acquire) expect_golden("acquire_enforced", json::parse(*spec));
+  }
+  const auto execute = container_spec(request(Profile::execute), context(), image(), enforced());
+  ASSERT_TRUE(execute);
+  EXPECT_EQ(json::parse(*execute), spec_of(request(Profile::execute)));
+}
+
+TEST(ContainerSpec, AnEnforcedRunCantBeGivenDirect) {
+  RunIdentity identity = enforced();
+  identity.egress.goproxy = "https://proxy.example,direct";
+  EXPECT_FALSE(container_spec(request(Profile::acquire), context(), image(), identity));
+}
+
 TEST(ContainerSpec, OnlyExecuteIsWithoutNetworkAndAFixtureProxyIsToo) {
   const auto network = [](const RunRequest& wanted) {
     return spec_of(wanted)["HostConfig"]["NetworkMode"];

@@ -75,11 +75,6 @@ Result<std::string> working_directory(const RunRequest& request) {
   return path;
 }
 
-bool has_network(const RunRequest& request) {
-  if (request.profile == Profile::execute) return false;
-  return request.profile == Profile::tool || request.mounts.fixture_proxy.empty();
-}
-
 Json bind_mount(const BoundMount& mount) {
   // Type bind refuses a missing path; the older "Binds" would create it.
   return {{"Type", "bind"},
@@ -90,8 +85,8 @@ Json bind_mount(const BoundMount& mount) {
 }
 
 /// The profile's mounts, the wrapper before them, the CA bundle and the credentials behind them.
-Result<std::vector<BoundMount>> all_mounts(const RunRequest& request,
-                                           const ProfileContext& context) {
+Result<std::vector<BoundMount>> all_mounts(const RunRequest& request, const ProfileContext& context,
+                                           const RunEgress& egress) {
   Result<std::vector<BoundMount>> mounts = profile_mounts(request);
   if (!mounts) return mounts.error();
   if (!is_clean_absolute(context.wrapper_path)) return policy("the wrapper has no absolute path");
@@ -100,7 +95,7 @@ Result<std::vector<BoundMount>> all_mounts(const RunRequest& request,
     if (!is_clean_absolute(context.ca_bundle)) return policy("the CA bundle has no absolute path");
     mounts->push_back({context.ca_bundle, std::string(kCaBundlePath), false});
   }
-  if (sees_credentials(request, context)) {
+  if (sees_credentials(request, context, egress)) {
     if (!is_clean_absolute(context.netrc)) return policy("the netrc file has no absolute path");
     mounts->push_back({context.netrc, std::string(kNetrcPath), false});
   }
@@ -124,14 +119,31 @@ Json environment_list(const std::map<std::string, std::string>& environment,
   return list;
 }
 
-Json host_config(const RunRequest& request, const ProfileContext& context, Json mounts) {
+/// The network of the run. On the egress network the engine's own name server answers for it and
+/// would ask the host's; it is given one that leads nowhere, since the proxy resolves names.
+void set_network(Json& config, const RunRequest& request, const ProfileContext& context,
+                 const RunEgress& egress) {
+  if (!has_network(request)) {
+    config["NetworkMode"] = "none";
+    return;
+  }
+  config["NetworkMode"] = egress.enforced ? egress.network : context.egress_network;
+  if (!egress.enforced) return;
+  config["Dns"] = Json::array({"127.0.0.1"});
+  config["DnsSearch"] = Json::array({"."});
+  config["DnsOptions"] = Json::array({"timeout:1", "attempts:1"});
+  config["Sysctls"] = {{"net.ipv6.conf.all.disable_ipv6", "1"},
+                       {"net.ipv6.conf.default.disable_ipv6", "1"}};
+}
+
+Json host_config(const RunRequest& request, const ProfileContext& context, Json mounts,
+                 const RunEgress& egress) {
   const RunLimits& limits = request.limits;
   // A full /tmp must be "no space left", never an out-of-memory kill.
   const std::uint64_t tmp_bytes = std::min(limits.tmp_bytes, limits.memory_bytes / 4 * 3);
   Json security = Json::array({"no-new-privileges"});
   if (context.own_seccomp) security.push_back("seccomp=" + seccomp_profile());
   Json config = {
-      {"NetworkMode", has_network(request) ? context.egress_network : "none"},
       {"Mounts", std::move(mounts)},
       {"ReadonlyRootfs", true},
       {"Privileged", false},
@@ -155,6 +167,7 @@ Json host_config(const RunRequest& request, const ProfileContext& context, Json 
       {"AutoRemove", false},
       {"Init", false},
   };
+  set_network(config, request, context, egress);
   if (!context.runtime.empty()) config["Runtime"] = context.runtime;
   return config;
 }
@@ -182,9 +195,16 @@ Result<void> check_request(const RunRequest& request, const ImageTraits& image) 
 
 }  // namespace
 
-bool sees_credentials(const RunRequest& request, const ProfileContext& context) {
+bool has_network(const RunRequest& request) {
+  if (request.profile == Profile::execute) return false;
+  return request.profile == Profile::tool || request.mounts.fixture_proxy.empty();
+}
+
+bool sees_credentials(const RunRequest& request, const ProfileContext& context,
+                      const RunEgress& egress) {
   const bool fetches = request.profile == Profile::acquire || request.profile == Profile::mutate;
-  return fetches && request.mounts.fixture_proxy.empty() && !context.netrc.empty();
+  return fetches && request.mounts.fixture_proxy.empty() && !context.netrc.empty() &&
+         !egress.enforced;
 }
 
 std::uint64_t log_bytes_bound(const RunLimits& limits) {
@@ -239,9 +259,9 @@ Result<std::string> container_spec(const RunRequest& request, const ProfileConte
   if (const Result<void> checked = check_request(request, image); !checked) return checked.error();
   const Result<std::string> workdir = working_directory(request);
   if (!workdir) return workdir.error();
-  const auto environment = profile_environment(request, context, image);
+  const auto environment = profile_environment(request, context, image, run.egress);
   if (!environment) return environment.error();
-  const auto mounts = all_mounts(request, context);
+  const auto mounts = all_mounts(request, context, run.egress);
   if (!mounts) return mounts.error();
   Json mount_list = Json::array();
   for (const BoundMount& mount : *mounts) mount_list.push_back(bind_mount(mount));
@@ -262,7 +282,7 @@ Result<std::string> container_spec(const RunRequest& request, const ProfileConte
       {"AttachStdin", true},
       {"AttachStdout", true},
       {"AttachStderr", true},
-      {"HostConfig", host_config(request, context, std::move(mount_list))},
+      {"HostConfig", host_config(request, context, std::move(mount_list), run.egress)},
   };
   // Arguments of a campaign need not be UTF-8.
   return spec.dump(-1, ' ', false, Json::error_handler_t::replace);

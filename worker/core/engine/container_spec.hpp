@@ -40,10 +40,21 @@ struct ProfileContext {
   bool own_seccomp = true;  ///< Off only where the engine can't take a profile by value.
 };
 
+/// The way out of a run that has a network.
+struct RunEgress {
+  /// The network is an internal one whose only exit is the proxy below. Otherwise the context's
+  /// network and proxies are used.
+  bool enforced = false;
+  std::string network = {};
+  std::string proxy_url = {};  ///< With the run's own credentials.
+  std::string goproxy = {};    ///< In place of the context's.
+};
+
 /// What makes this run's container this run's.
 struct RunIdentity {
   std::string run_id;  ///< Hex; also the last part of the container's name.
   WallTime deadline;   ///< Any worker of the fleet may kill it after this.
+  RunEgress egress = {};
 };
 
 /// One bind mount as the profile decides it.
@@ -84,14 +95,20 @@ inline constexpr std::uint32_t kContainerUid = 65534;
 /// demands, or a path that is not absolute and clean.
 [[nodiscard]] Result<std::vector<BoundMount>> profile_mounts(const RunRequest& request);
 
+/// True for a run that is not cut off from every network.
+[[nodiscard]] bool has_network(const RunRequest& request);
+
 /// True where the run gets the netrc file: the profiles that fetch modules with the toolchain's own
 /// commands, never one that runs repository code.
-[[nodiscard]] bool sees_credentials(const RunRequest& request, const ProfileContext& context);
+/// On the egress network nobody does: the proxy adds them itself.
+[[nodiscard]] bool sees_credentials(const RunRequest& request, const ProfileContext& context,
+                                    const RunEgress& egress = {});
 
 /// Exactly the variables that the profile sets, by name.
 /// Errors: refused_by_policy for a proxy or checksum database setting that the profile can't have.
 [[nodiscard]] Result<std::map<std::string, std::string>> profile_environment(
-    const RunRequest& request, const ProfileContext& context, const ImageTraits& image);
+    const RunRequest& request, const ProfileContext& context, const ImageTraits& image,
+    const RunEgress& egress = {});
 
 /// The body of the create call. Errors: refused_by_policy (as above, an empty command, an image by
 /// tag, limits that make no sense), unsafe_sandbox (an image that declares volumes).

@@ -32,8 +32,17 @@ Result<void> check_goproxy(const std::string& goproxy) {
   return {};
 }
 
+/// The proxy of the egress network, in both spellings; nothing goes past it.
+void add_enforced_proxy(Environment& environment, const RunEgress& egress) {
+  for (const char* const name : {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"}) {
+    environment[name] = egress.proxy_url;
+  }
+  environment["NO_PROXY"] = "";
+  environment["no_proxy"] = "";
+}
+
 Result<void> add_network(Environment& environment, const RunRequest& request,
-                         const ProfileContext& context) {
+                         const ProfileContext& context, const RunEgress& egress) {
   const bool fixture = !request.mounts.fixture_proxy.empty();
   if (fixture && request.profile != Profile::tool) {
     environment["GOPROXY"] = "file:///proxy";
@@ -47,6 +56,13 @@ Result<void> add_network(Environment& environment, const RunRequest& request,
   environment["GOPROXY"] = context.goproxy;
   environment["GOSUMDB"] = context.gosumdb;
   if (!context.ca_bundle.empty()) environment["SSL_CERT_FILE"] = kCaBundlePath;
+  if (egress.enforced) {
+    if (const Result<void> proxies = check_goproxy(egress.goproxy); !proxies)
+      return proxies.error();
+    environment["GOPROXY"] = egress.goproxy;
+    add_enforced_proxy(environment, egress);
+    return {};
+  }
   static constexpr std::string_view kProxyNames[] = {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
                                                      "http_proxy", "https_proxy", "no_proxy"};
   for (const auto& [name, value] : context.proxy_environment) {
@@ -85,7 +101,7 @@ void add_private_patterns(Environment& environment, const GoMode& go) {
 }  // namespace
 
 Result<Environment> profile_environment(const RunRequest& request, const ProfileContext& context,
-                                        const ImageTraits& image) {
+                                        const ImageTraits& image, const RunEgress& egress) {
   const std::uint64_t cpus = std::max<std::uint64_t>(1, (request.limits.cpu_millis + 999) / 1000);
   Environment environment = {
       {"PATH", std::string(kPath)},
@@ -124,10 +140,10 @@ Result<Environment> profile_environment(const RunRequest& request, const Profile
       environment["GOBIN"] = "/tools";
       break;
   }
-  if (const Result<void> network = add_network(environment, request, context); !network) {
+  if (const Result<void> network = add_network(environment, request, context, egress); !network) {
     return network.error();
   }
-  if (sees_credentials(request, context)) {
+  if (sees_credentials(request, context, egress)) {
     environment["GOAUTH"] = "netrc";
     environment["NETRC"] = kNetrcPath;
   }

@@ -60,6 +60,7 @@ struct RunRequest {
   Duration limit{};                 ///< The check limit: dump and kill after it.
   bool dump_goroutines = false;     ///< SIGQUIT to the command's children before the kill.
   CheckKind check = CheckKind::test;  ///< For metrics and log tail.
+  bool enforced_egress = false;     ///< A run with a network starts only where that is enforced.
 };
 
 /// What one stream kept: the head and the tail of what was written, within output_bytes.
@@ -96,6 +97,8 @@ struct RunReport {
   Captured out;
   Captured err;
   Duration wall{};
+  std::string egress = "none";      ///< "none", "configured" or "enforced": its network.
+  std::vector<std::string> egress_refused;  ///< What it asked the proxy for and didn't get.
   std::vector<std::string> notes;   ///< Failed post-run calls and the like.
 };
 

@@ -1,0 +1,84 @@
+#include "common/engine/networks.hpp"
+
+#include "common/engine/json_members.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace cupel::engine {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kBridgeName = "com.docker.network.bridge.name";
+constexpr const char* kBetween = "com.docker.network.bridge.enable_icc";
+constexpr const char* kMasquerade = "com.docker.network.bridge.enable_ip_masquerade";
+
+Error protocol_error(std::string_view body) {
+  return {.code = Errc::engine_protocol,
+          .what = "the engine's answer describes no network",
+          .detail = capped_detail(body.substr(0, 512)),
+          .hint = {}};
+}
+
+NetworkFacts facts_of(const Json& json) {
+  NetworkFacts facts;
+  facts.id = text_of(json, "Id");
+  facts.name = text_of(json, "Name");
+  facts.driver = text_of(json, "Driver");
+  facts.internal = flag_of(json, "Internal");
+  facts.ipv6 = flag_of(json, "EnableIPv6");
+  const Json& options = member(json, "Options");
+  facts.bridge = text_of(options, kBridgeName);
+  facts.between_containers = text_of(options, kBetween) != "false";
+  for (const Json& config : member(member(json, "IPAM"), "Config")) {
+    const std::string gateway = text_of(config, "Gateway");
+    if (gateway.find('.') != std::string::npos)
+      facts.gateway = gateway.substr(0, gateway.find('/'));
+  }
+  facts.labels = map_of(json, "Labels");
+  const Json& containers = member(json, "Containers");
+  if (containers.is_object()) facts.containers = containers.size();
+  return facts;
+}
+
+}  // namespace
+
+std::string network_body(const InternalNetwork& network) {
+  return Json{
+      {"Name", network.name},
+      {"CheckDuplicate", true},
+      {"Driver", "bridge"},
+      {"Internal", true},
+      {"Attachable", false},
+      {"Ingress", false},
+      {"EnableIPv6", false},
+      {"Options", {{kBridgeName, network.bridge}, {kBetween, "false"}, {kMasquerade, "false"}}},
+      {"Labels", network.labels}}
+      .dump();
+}
+
+bool NetworkFacts::is(const InternalNetwork& network) const {
+  return name == network.name && bridge == network.bridge && driver == "bridge" && internal &&
+         !ipv6 && !between_containers && labels == network.labels;
+}
+
+Result<NetworkFacts> parse_network(std::string_view body) {
+  const Json json = Json::parse(body, nullptr, false);
+  NetworkFacts facts = facts_of(json);
+  if (facts.id.empty() || facts.name.empty()) return protocol_error(body);
+  return facts;
+}
+
+Result<std::vector<NetworkFacts>> parse_networks(std::string_view body) {
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_array()) return protocol_error(body);
+  std::vector<NetworkFacts> all;
+  for (const Json& item : json) {
+    all.push_back(facts_of(item));
+    if (all.back().id.empty()) return protocol_error(body);
+  }
+  return all;
+}
+
+}  // namespace cupel::engine
