@@ -30,6 +30,7 @@ namespace cupel::cli {
 [[nodiscard]] int run_doctor(const Request& request, Console& console);
 [[nodiscard]] int run_config(const Request& request, Console& console);
 [[nodiscard]] int run_image(const Request& request);
+[[nodiscard]] int run_sandbox(const Request& request);
 [[nodiscard]] int run_help(const Request& request, Console& console);
 
 /// Prints the error and gives its exit code.

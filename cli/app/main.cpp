@@ -52,6 +52,7 @@ int dispatch(const Request& request, Console& console) {
     case Verb::campaign_resume:
     case Verb::cancel: return run_campaign_order(request, console);
     case Verb::image: return run_image(request);
+    case Verb::sandbox: return run_sandbox(request);
     case Verb::config_schema:
     case Verb::config_show:
     case Verb::config_check: return run_config(request, console);

@@ -105,6 +105,10 @@ int run_config(const Request& request, Console& console) {
   return kExitDone;
 }
 
+int run_sandbox(const Request& request) {
+  return run_sandbox_command(request.sandbox, config::process_environment(), std::cout, std::cerr);
+}
+
 int run_image(const Request& request) {
   ImageRequest image = request.image;
   image.state_dir = state_home();

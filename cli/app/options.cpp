@@ -235,6 +235,11 @@ class Builder {
     image->fallthrough();
     add_image_commands(*image, r_.image);
     image->callback([request = &r_] { request->verb = Verb::image; });
+    CLI::App* sandbox = app_.add_subcommand(
+        "sandbox", "Run a command in this project, with the rest of the machine out of its reach");
+    sandbox->fallthrough();
+    add_sandbox_commands(*sandbox, r_.sandbox);
+    sandbox->callback([request = &r_] { request->verb = Verb::sandbox; });
   }
 
   void letters() {
@@ -364,6 +369,9 @@ ParsedLine parse_line(int argc, const char* const* argv) {
   }
   request.image.json = request.image.json || request.globals.json();
   request.image.quiet = request.image.quiet || request.globals.quiet;
+  request.sandbox.json = request.globals.json();
+  request.sandbox.quiet = request.globals.quiet;
+  request.sandbox.timeout = request.globals.timeout;
   return {std::move(request), kExitDone};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/image/commands.hpp"
+#include "cli/sandbox/commands.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,7 @@ enum class Verb : unsigned char {
   config_show,
   config_check,
   help,
+  sandbox,
 };
 
 struct Globals {
@@ -113,6 +115,7 @@ struct Request {
   bool without_probe = false;       ///< worker release
   std::string state;                ///< campaign ls, deadletter ls
   ImageRequest image;
+  SandboxRequest sandbox;
 };
 
 /// Either a request, or an exit code with everything printed (help, usage error).

@@ -186,6 +186,22 @@ Result<FileLock> FileLock::take(const std::filesystem::path& file) {
   return FileLock(fd.release());
 }
 
+Result<FileLock> FileLock::share(const std::filesystem::path& file) {
+  Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (fd.get() < 0) return system_error("open lock " + file.string(), errno);
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
+    return Error{.code = Errc::locked,
+                 .what = "another process works on " + parent_of(file).string() + " alone",
+                 .detail = {},
+                 .hint = {}};
+  }
+  return FileLock(fd.release());
+}
+
+bool FileLock::try_alone() {
+  return ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
+}
+
 FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
 FileLock& FileLock::operator=(FileLock&& other) noexcept {
   std::swap(fd_, other.fd_);

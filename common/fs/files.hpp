@@ -33,11 +33,15 @@ namespace cupel::fs {
 /// writable first where we own them.
 [[nodiscard]] Result<void> remove_tree(const std::filesystem::path& path);
 
-/// An exclusive flock on a file, held as long as the object lives.
+/// A flock on a file, held as long as the object lives.
 class FileLock {
  public:
-  /// Errors: locked (with the process id that holds it, where the file says one), io_error.
+  /// Exclusive. Errors: locked (with the process id that holds it, where the file says one), io_error.
   [[nodiscard]] static Result<FileLock> take(const std::filesystem::path& file);
+  /// Together with other sharers, never beside take(). Errors: locked, io_error.
+  [[nodiscard]] static Result<FileLock> share(const std::filesystem::path& file);
+  /// Alone from here on, if no other sharer holds it now.
+  [[nodiscard]] bool try_alone();
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
   FileLock(const FileLock&) = delete;

@@ -16,7 +16,7 @@ set(CUPEL_LAYERS core adapter app)
 set(CUPEL_IO_LIBRARIES Boost::asio cppzmq SQLite::SQLite3 SOCI::core SOCI::sqlite3
                        SOCI::postgresql prometheus-cpp::core prometheus-cpp::pull
                        PkgConfig::LIBGIT2 PkgConfig::SYSTEMD spdlog::spdlog LibArchive::LibArchive
-                       CURL::libcurl)
+                       CURL::libcurl PkgConfig::SECCOMP)
 
 function(cupel_check_deps name module rank)
   foreach(dep IN LISTS ARGN)

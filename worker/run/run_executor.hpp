@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/docker/client.hpp"
+#include "common/fs/growth_watch.hpp"
 #include "worker/core/engine/container_spec.hpp"
 #include "worker/ports/egress_port.hpp"
 #include "worker/ports/run_port.hpp"
@@ -16,14 +17,6 @@
 #include <string>
 
 namespace cupel::worker {
-
-/// What a rw mount may grow to, by role. A watcher ends the run within a quarter of a second of it.
-struct MountBudget {
-  std::uint64_t bytes = 8ULL << 30;
-  std::uint64_t inodes = 1'000'000;
-  /// The file system that holds the data directory keeps at least this much free.
-  std::uint64_t reserve_bytes = 2ULL << 30;
-};
 
 /// Times inside a run that no configuration changes; short ones in tests.
 struct RunTimes {
@@ -40,7 +33,7 @@ struct RunTimes {
 
 struct ExecutorOptions {
   ProfileContext context;
-  MountBudget mount_budget;
+  fs::GrowthBudget mount_budget;  ///< Of all rw mounts of a run together.
   Duration dump_grace = std::chrono::seconds(10);  ///< From SIGQUIT to SIGKILL.
   Duration wrapper_slack =
       std::chrono::seconds(15);  ///< The wrapper's own limit beyond the check limit.

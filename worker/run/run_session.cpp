@@ -1,7 +1,6 @@
 #include "worker/run/run_session.hpp"
 
 #include "common/fs/files.hpp"
-#include "worker/run/mount_watch.hpp"
 #include "worker/run/offload.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -188,9 +187,9 @@ asio::awaitable<void> RunSession::watch_mounts() {
   for (const BoundMount& mount : *mounts) {
     if (mount.writable) roots.push_back(mount.host_path);
   }
-  const MountBudget budget = host_.options->mount_budget;
-  auto measure = [roots, budget] { return std::make_shared<MountWatch>(roots, budget); };
-  const std::shared_ptr<MountWatch> watch = co_await offload(*host_.files, std::move(measure));
+  const fs::GrowthBudget budget = host_.options->mount_budget;
+  auto measure = [roots, budget] { return std::make_shared<fs::GrowthWatch>(roots, budget); };
+  const std::shared_ptr<fs::GrowthWatch> watch = co_await offload(*host_.files, std::move(measure));
   const auto period =
       std::chrono::duration_cast<steady_clock::duration>(host_.options->watch_period);
   while (!closing_) {

@@ -1,5 +1,6 @@
 #include "worker/core/engine/container_spec.hpp"
 
+#include "common/sandbox/jail.hpp"
 #include "worker/core/engine/seccomp.hpp"
 
 #include <nlohmann/json.hpp>
@@ -56,22 +57,12 @@ const std::array<Column, 7>& profile_table() {
   return kTable;
 }
 
-bool is_clean_absolute(std::string_view path) {
-  if (path.size() < 2 || path.front() != '/' || path.back() == '/') return false;
-  if (path.find("//") != std::string_view::npos || path.find('\n') != std::string_view::npos ||
-      path.find('\0') != std::string_view::npos) {
-    return false;
-  }
-  const std::string closed = std::string(path) + "/";
-  return closed.find("/../") == std::string::npos && closed.find("/./") == std::string::npos;
-}
-
 /// "." or a clean path below the source.
 Result<std::string> working_directory(const RunRequest& request) {
   if (request.profile == Profile::tool) return std::string("/tmp");
   if (request.workdir.empty() || request.workdir == ".") return std::string("/src");
   std::string path = "/src/" + request.workdir;
-  if (!is_clean_absolute(path)) return policy("'" + request.workdir + "' is no folder below /src");
+  if (!sandbox::is_clean_path(path)) return policy("'" + request.workdir + "' is no folder below /src");
   return path;
 }
 
@@ -89,14 +80,14 @@ Result<std::vector<BoundMount>> all_mounts(const RunRequest& request, const Prof
                                            const RunEgress& egress) {
   Result<std::vector<BoundMount>> mounts = profile_mounts(request);
   if (!mounts) return mounts.error();
-  if (!is_clean_absolute(context.wrapper_path)) return policy("the wrapper has no absolute path");
+  if (!sandbox::is_clean_path(context.wrapper_path)) return policy("the wrapper has no absolute path");
   mounts->insert(mounts->begin(), {context.wrapper_path, std::string(kWrapperPath), false});
   if (has_network(request) && !context.ca_bundle.empty()) {
-    if (!is_clean_absolute(context.ca_bundle)) return policy("the CA bundle has no absolute path");
+    if (!sandbox::is_clean_path(context.ca_bundle)) return policy("the CA bundle has no absolute path");
     mounts->push_back({context.ca_bundle, std::string(kCaBundlePath), false});
   }
   if (sees_credentials(request, context, egress)) {
-    if (!is_clean_absolute(context.netrc)) return policy("the netrc file has no absolute path");
+    if (!sandbox::is_clean_path(context.netrc)) return policy("the netrc file has no absolute path");
     mounts->push_back({context.netrc, std::string(kNetrcPath), false});
   }
   return mounts;
@@ -246,7 +237,7 @@ Result<std::vector<BoundMount>> profile_mounts(const RunRequest& request) {
       return policy("profile " + std::string(name(request.profile)) + " has no " +
                     std::string(column.path));
     }
-    if (!is_clean_absolute(host_path)) {
+    if (!sandbox::is_clean_path(host_path)) {
       return policy("'" + host_path + "' is no clean absolute path");
     }
     mounts.push_back({host_path, std::string(column.path), cell.writable});

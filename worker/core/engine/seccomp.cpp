@@ -1,98 +1,44 @@
 #include "worker/core/engine/seccomp.hpp"
 
-#include <nlohmann/json.hpp>
+#include "common/sandbox/syscalls.hpp"
 
-#include <sstream>
+#include <nlohmann/json.hpp>
 
 namespace cupel::worker {
 
 namespace {
 
 using Json = nlohmann::json;
+using sandbox::ArgumentTest;
 
-/// Names of both architectures; the engine ignores a name that one of them doesn't have.
-constexpr const char* kAllowed =
-    "_llseek _newselect accept accept4 access alarm arch_prctl bind brk capget capset chdir "
-    "chmod chown chown32 clock_getres clock_getres_time64 clock_gettime clock_gettime64 "
-    "clock_nanosleep clock_nanosleep_time64 close close_range connect copy_file_range creat "
-    "dup dup2 dup3 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait "
-    "eventfd eventfd2 execve execveat exit exit_group faccessat faccessat2 fadvise64 "
-    "fadvise64_64 fallocate fchdir fchmod fchmodat fchown fchown32 fchownat fcntl fcntl64 "
-    "fdatasync fgetxattr flistxattr flock fork fremovexattr fsetxattr fstat fstat64 "
-    "fstatat64 fstatfs fstatfs64 fsync ftruncate ftruncate64 futex futex_time64 futex_waitv "
-    "futimesat get_robust_list get_thread_area getcpu getcwd getdents getdents64 getegid "
-    "getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getitimer "
-    "getpeername getpgid getpgrp getpid getppid getpriority getrandom getresgid getresgid32 "
-    "getresuid getresuid32 getrlimit getrusage getsid getsockname getsockopt gettid "
-    "gettimeofday getuid getuid32 getxattr inotify_add_watch inotify_init inotify_init1 "
-    "inotify_rm_watch io_cancel io_destroy io_getevents io_pgetevents io_pgetevents_time64 "
-    "io_setup io_submit ioctl ioprio_get ioprio_set ipc kill landlock_add_rule "
-    "landlock_create_ruleset landlock_restrict_self lchown lchown32 lgetxattr link linkat "
-    "listen listxattr llistxattr lremovexattr lseek lsetxattr lstat lstat64 madvise "
-    "membarrier memfd_create memfd_secret mincore mkdir mkdirat mlock mlock2 mlockall mmap "
-    "mknod mknodat mmap2 modify_ldt mprotect mq_getsetattr mq_notify mq_open mq_timedreceive "
-    "mq_timedreceive_time64 mq_timedsend mq_timedsend_time64 mq_unlink mremap msgctl msgget "
-    "msgrcv msgsnd msync munlock munlockall munmap nanosleep newfstatat nice oldfstat "
-    "oldlstat oldstat open openat openat2 pause pidfd_open pidfd_send_signal pipe pipe2 "
-    "pkey_alloc pkey_free pkey_mprotect poll ppoll ppoll_time64 prctl pread64 preadv "
-    "preadv2 prlimit64 process_mrelease pselect6 pselect6_time64 pwrite64 pwritev pwritev2 "
-    "read readahead readdir readlink readlinkat readv recvfrom recvmmsg recvmmsg_time64 "
-    "recvmsg remap_file_pages removexattr rename renameat renameat2 restart_syscall rmdir "
-    "rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn "
-    "rt_sigsuspend rt_sigtimedwait rt_sigtimedwait_time64 rt_tgsigqueueinfo "
-    "sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr "
-    "sched_getparam sched_getscheduler sched_rr_get_interval sched_rr_get_interval_time64 "
-    "sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield seccomp "
-    "select semctl semget semop semtimedop semtimedop_time64 sendfile sendfile64 sendmmsg "
-    "sendmsg sendto set_robust_list set_thread_area set_tid_address setfsgid setfsgid32 "
-    "setfsuid setfsuid32 setgid setgid32 setgroups setgroups32 setitimer setpgid "
-    "setpriority setregid setregid32 setresgid setresgid32 setresuid setresuid32 setreuid "
-    "setreuid32 setrlimit setsid setsockopt setuid setuid32 setxattr shmat shmctl shmdt "
-    "shmget shutdown sigaction sigaltstack signal signalfd signalfd4 sigpending sigprocmask "
-    "sigreturn sigsuspend socketcall socketpair splice stat stat64 statfs statfs64 statx "
-    "symlink symlinkat sync sync_file_range syncfs sysinfo tee tgkill time timer_create "
-    "timer_delete timer_getoverrun timer_gettime timer_gettime64 timer_settime "
-    "timer_settime64 timerfd_create timerfd_gettime timerfd_gettime64 timerfd_settime "
-    "timerfd_settime64 times tkill truncate truncate64 ugetrlimit umask uname unlink "
-    "unlinkat utime utimensat utimensat_time64 utimes vfork vmsplice wait4 waitid waitpid "
-    "write writev ";
-
-constexpr std::uint64_t kNamespaceFlags = 0x7E02'0000;  // CLONE_NEWNS | NEWCGROUP | ... | NEWNET
-constexpr std::uint64_t kAddressFamilyVsock = 40;  // reaches the hypervisor past the namespaces
-constexpr int kEnosys = 38;
-
-Json names_of(const char* text) {
-  Json names = Json::array();
-  std::istringstream words(text);
-  for (std::string word; words >> word;) names.push_back(word);
-  return names;
+const char* word(ArgumentTest::Op op) {
+  switch (op) {
+    case ArgumentTest::Op::equal: return "SCMP_CMP_EQ";
+    case ArgumentTest::Op::not_equal: return "SCMP_CMP_NE";
+    case ArgumentTest::Op::masked_equal: return "SCMP_CMP_MASKED_EQ";
+  }
+  return "";
 }
 
-Json argument(unsigned index, std::uint64_t value, std::uint64_t second, const char* op) {
-  return {{"index", index}, {"value", value}, {"valueTwo", second}, {"op", op}};
-}
-
-Json allow(Json names, Json arguments = Json::array()) {
-  return {
-      {"names", std::move(names)}, {"action", "SCMP_ACT_ALLOW"}, {"args", std::move(arguments)}};
+Json rule_json(const sandbox::SyscallRule& rule) {
+  Json arguments = Json::array();
+  for (const ArgumentTest& test : rule.tests) {
+    arguments.push_back({{"index", test.index},
+                         {"value", test.value},
+                         {"valueTwo", test.second},
+                         {"op", word(test.op)}});
+  }
+  Json json = {{"names", rule.names},
+               {"action", rule.error == 0 ? "SCMP_ACT_ALLOW" : "SCMP_ACT_ERRNO"},
+               {"args", std::move(arguments)}};
+  if (rule.error != 0) json["errnoRet"] = rule.error;
+  return json;
 }
 
 std::string make_profile() {
   Json calls = Json::array();
-  calls.push_back(allow(names_of(kAllowed)));
-  calls.push_back(allow(Json::array({"clone"}),
-                        Json::array({argument(0, kNamespaceFlags, 0, "SCMP_CMP_MASKED_EQ")})));
-  calls.push_back(allow(Json::array({"socket"}),
-                        Json::array({argument(0, kAddressFamilyVsock, 0, "SCMP_CMP_NE")})));
-  // Linux, Linux32 and the query; nothing that turns address randomisation off.
-  for (const std::uint64_t persona : {0x0ULL, 0x8ULL, 0x2'0000ULL, 0x2'0008ULL, 0xFFFF'FFFFULL}) {
-    calls.push_back(
-        allow(Json::array({"personality"}), Json::array({argument(0, persona, 0, "SCMP_CMP_EQ")})));
-  }
-  calls.push_back({{"names", Json::array({"clone3"})},
-                   {"action", "SCMP_ACT_ERRNO"},
-                   {"errnoRet", kEnosys},
-                   {"args", Json::array()}});
+  for (const sandbox::SyscallRule& rule : sandbox::run_filter().rules)
+    calls.push_back(rule_json(rule));
   const Json profile = {
       {"defaultAction", "SCMP_ACT_ERRNO"},
       {"archMap",

@@ -1,4 +1,4 @@
-#include "worker/run/mount_watch.hpp"
+#include "common/fs/growth_watch.hpp"
 
 #include "common/fs/files.hpp"
 
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cupel::worker {
+namespace cupel::fs {
 
 namespace {
 
@@ -23,8 +23,7 @@ std::int64_t now_ms() {
 }
 
 /// Adds what is below a directory. Never follows links; what vanishes meanwhile doesn't count.
-template <typename Usage>
-void add_tree(int parent, const char* name, Usage& usage, int depth) {
+void add_tree(int parent, const char* name, DiskUsage& usage, int depth) {
   constexpr int kDepthMax = 64;
   if (depth > kDepthMax) return;
   const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -52,42 +51,42 @@ std::uint64_t growth(std::uint64_t now, std::uint64_t before) {
 
 }  // namespace
 
-MountWatch::MountWatch(std::vector<std::string> roots, MountBudget budget)
+GrowthWatch::GrowthWatch(std::vector<std::string> roots, GrowthBudget budget)
     : roots_(std::move(roots)), budget_(budget), before_(measure()), last_(before_) {
   if (roots_.empty()) return;
-  if (const auto space = fs::space_of(roots_.front())) {
+  if (const auto space = space_of(roots_.front())) {
     free_bytes_at_walk_ = space->bytes_free;
     free_inodes_at_walk_ = space->inodes_free;
   }
   walked_at_ms_ = now_ms();
 }
 
-MountWatch::Usage MountWatch::measure() const {
-  Usage usage;
-  for (const std::string& root : roots_) add_tree(AT_FDCWD, root.c_str(), usage, 0);
+DiskUsage usage_of(const std::vector<std::string>& roots) {
+  DiskUsage usage;
+  for (const std::string& root : roots) add_tree(AT_FDCWD, root.c_str(), usage, 0);
   return usage;
 }
 
-std::optional<std::string> MountWatch::judge(const Usage& usage) const {
+std::optional<std::string> GrowthWatch::judge(const DiskUsage& usage) const {
   if (growth(usage.bytes, before_.bytes) > budget_.bytes) {
-    return "writable mounts grew by more than " + std::to_string(budget_.bytes) + " bytes";
+    return "the writable directories grew by more than " + std::to_string(budget_.bytes) + " bytes";
   }
   if (growth(usage.inodes, before_.inodes) > budget_.inodes) {
-    return "writable mounts grew by more than " + std::to_string(budget_.inodes) + " files";
+    return "the writable directories grew by more than " + std::to_string(budget_.inodes) +
+           " files";
   }
   return std::nullopt;
 }
 
-std::optional<std::string> MountWatch::overrun() {
+std::optional<std::string> GrowthWatch::overrun() {
   if (roots_.empty()) return std::nullopt;
-  const auto space = fs::space_of(roots_.front());
+  const auto space = space_of(roots_.front());
   if (!space) return std::nullopt;
   if (space->bytes_free < budget_.reserve_bytes) {
-    return "the file system of the data directory has less than " +
-           std::to_string(budget_.reserve_bytes) + " bytes left";
+    return "the file system has less than " + std::to_string(budget_.reserve_bytes) + " bytes left";
   }
-  const Usage bound{last_.bytes + growth(free_bytes_at_walk_, space->bytes_free),
-                    last_.inodes + growth(free_inodes_at_walk_, space->inodes_free)};
+  const DiskUsage bound{last_.bytes + growth(free_bytes_at_walk_, space->bytes_free),
+                        last_.inodes + growth(free_inodes_at_walk_, space->inodes_free)};
   const std::int64_t now = now_ms();
   if (!judge(bound) && now - walked_at_ms_ < kWalkPeriodMs) return std::nullopt;
   last_ = measure();
@@ -97,4 +96,4 @@ std::optional<std::string> MountWatch::overrun() {
   return judge(last_);
 }
 
-}  // namespace cupel::worker
+}  // namespace cupel::fs
