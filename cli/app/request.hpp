@@ -103,7 +103,7 @@ struct Request {
   std::string stream = "stdout";
   std::string side = "after";  ///< reproduce
   bool follow = false;
-  bool raw = false;  ///< logs: events as the go command wrote them
+  bool raw = false;             ///< logs: events as the go command wrote them
   std::string directory = ".";  ///< init
   std::string key_file;
   std::string trust_file;

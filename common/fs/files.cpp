@@ -3,18 +3,17 @@
 #include "common/crash/crash_point.hpp"
 #include "common/fs/remove_tree.hpp"
 
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
+#include <memory>
+#include <span>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,8 +21,8 @@ namespace cupel::fs {
 namespace {
 
 Error system_error(const std::string& what, int error) {
-  const Errc code = error == ENOENT   ? Errc::not_found
-                    : error == EEXIST ? Errc::already_exists
+  const Errc code = error == ENOENT                      ? Errc::not_found
+                    : error == EEXIST                    ? Errc::already_exists
                     : error == ENOSPC || error == EDQUOT ? Errc::disk_full
                                                          : Errc::io_error;
   return {.code = code, .what = "can't " + what, .detail = std::strerror(error), .hint = {}};
@@ -84,10 +83,11 @@ Result<std::string> read_open(int fd, const std::filesystem::path& file, std::ui
     if (n == 0) return content;
     content.append(piece.data(), static_cast<std::size_t>(n));
     if (content.size() > bytes_max) {
-      return Error{.code = Errc::too_large,
-                   .what = file.string() + " is larger than " + std::to_string(bytes_max) + " bytes",
-                   .detail = {},
-                   .hint = {}};
+      return Error{
+          .code = Errc::too_large,
+          .what = file.string() + " is larger than " + std::to_string(bytes_max) + " bytes",
+          .detail = {},
+          .hint = {}};
     }
   }
 }
@@ -135,7 +135,8 @@ Result<std::string> read_secret(const std::filesystem::path& file, std::uint64_t
   const bool mine = info.st_uid == ::geteuid() || ::geteuid() == 0;
   if (!S_ISREG(info.st_mode) || (info.st_mode & 077U) != 0 || !mine) {
     return Error{.code = Errc::key_permissions,
-                 .what = file.string() + " holds a secret and must be a plain file of yours that only you "
+                 .what = file.string() +
+                         " holds a secret and must be a plain file of yours that only you "
                          "can read",
                  .detail = {},
                  .hint = "chmod 600 " + file.string()};
@@ -143,7 +144,8 @@ Result<std::string> read_secret(const std::filesystem::path& file, std::uint64_t
   return read_open(fd.get(), file, bytes_max);
 }
 
-Result<void> write_file_durably(const std::filesystem::path& file, std::string_view bytes, unsigned mode) {
+Result<void> write_file_durably(const std::filesystem::path& file, std::string_view bytes,
+                                unsigned mode) {
   const std::filesystem::path beside = file.string() + "." + random_hex(6) + ".new";
   auto written = write_new(beside, bytes, mode);
   if (!written) {
@@ -160,12 +162,15 @@ Result<void> write_file_durably(const std::filesystem::path& file, std::string_v
   return sync_dir(parent_of(file));
 }
 
-Result<void> create_file_durably(const std::filesystem::path& file, std::string_view bytes, unsigned mode) {
+Result<void> create_file_durably(const std::filesystem::path& file, std::string_view bytes,
+                                 unsigned mode) {
   if (auto written = write_new(file, bytes, mode); !written) return written;
   return sync_dir(parent_of(file));
 }
 
-Result<void> remove_tree(const std::filesystem::path& path) { return remove_whole_tree(path); }
+Result<void> remove_tree(const std::filesystem::path& path) {
+  return remove_whole_tree(path);
+}
 
 Result<FileLock> FileLock::take(const std::filesystem::path& file) {
   Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -175,7 +180,8 @@ Result<FileLock> FileLock::take(const std::filesystem::path& file) {
     const ssize_t n = ::read(fd.get(), holder.data(), holder.size() - 1);
     return Error{.code = Errc::locked,
                  .what = "another process uses " + parent_of(file).string(),
-                 .detail = n > 0 ? "held by process " + std::string(holder.data(), static_cast<std::size_t>(n))
+                 .detail = n > 0 ? "held by process " +
+                                       std::string(holder.data(), static_cast<std::size_t>(n))
                                  : std::string(),
                  .hint = {}};
   }

@@ -39,7 +39,10 @@ struct DealerOptions {
   Duration retry_first = std::chrono::seconds(1);  ///< After a refused handshake.
   Duration retry_max = std::chrono::seconds(60);
   std::uint32_t reconnect_ms = 100;  ///< After a lost connection; doubled up to the maximum.
-  std::uint32_t reconnect_max_ms = 30000;
+  /// Nobody waits longer than this for a worker once its coordinator is back, however long that
+  /// was away. Half of the 15 s in which a fleet moves to a standby; 1,000 workers at a closed port
+  /// are 125 connections a second.
+  std::uint32_t reconnect_max_ms = 7500;
   /// For jitter; default fs::random_u64.
   std::function<std::uint64_t()> random = {};
 };

@@ -201,12 +201,11 @@ void ControlLoop::commit(Commit commit) {
     }
     for (const EventRow& event : applied->events) log_order(event);
     if (!applied->events.empty()) parts_.publish(std::move(applied->events));
-    asio::post(parts_.loop,
-               [this, term,
-                answer = StoreCommitted{batch, std::move(applied->specs),
-                                        std::move(applied->baselines)}]() mutable {
-                 on_store(term, std::move(answer));
-               });
+    asio::post(parts_.loop, [this, term,
+                             answer = StoreCommitted{batch, std::move(applied->specs),
+                                                     std::move(applied->baselines)}]() mutable {
+      on_store(term, std::move(answer));
+    });
   });
 }
 

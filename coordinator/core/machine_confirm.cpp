@@ -77,13 +77,16 @@ void Machine::State::move_repository(Handle handle, Handle to) {
   ++counters.repositories_moved;
 }
 
-/// What can't be had there may still be had where it was: asked once. False: there was no move.
+/// What can't be had there may still be had where it was, and then anywhere. False: there was no
+/// move.
 bool Machine::State::move_back(Handle handle) {
   const auto found = moves.find(handle);
   if (found == moves.end()) return false;
   const Handle from = found->second.from;
   moves.erase(found);
-  const bool gone = fleet.holder_gone(fleet[from], now.mono);
+  const bool gone = from == kNoHandle || fleet.holder_gone(fleet[from], now.mono);
+  // So that it doesn't wait for a worker that goes meanwhile.
+  if (!gone) moves[handle] = {kNoHandle, from};
   create_task(handle, kNoHandle, {}, acquisition_of(repositories[handle]), gone ? kNoHandle : from);
   return true;
 }

@@ -171,8 +171,9 @@ void Machine::State::recover_task(const TaskRow& row,
   task.campaign = repository.campaign;
   task.repository = home->second;
   task.unit = row.unit ? unit->second : kNoHandle;
-  // An acquisition that was meant for one worker is anybody's after a restart.
-  task.preferred = row.unit ? preferred : kNoHandle;
+  task.preferred = preferred;
+  // Where it came from is not on record: what can't be had there is for anybody.
+  if (!row.unit && preferred != kNoHandle) moves[home->second] = {kNoHandle, preferred};
   task.kind = row.kind;
   task.step = row.step;
   task.state = row.state;

@@ -1,14 +1,14 @@
 /// The store as the coordinator's app sees it. Real: coordinator/sql. Fakes: tests.
 #pragma once
 
+#include "coordinator/core/model.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "coordinator/core/model.hpp"
 
 namespace cupel::coordinator {
 
@@ -21,7 +21,8 @@ struct EventRow {
 };
 
 /// What a committed batch gives back: the spec of every task that it leased, so that no second read
-/// is needed before the lease is sent, the events with their numbers, and the before sides asked for.
+/// is needed before the lease is sent, the events with their numbers, and the before sides asked
+/// for.
 struct Applied {
   std::map<TaskId, std::string> specs;
   std::vector<EventRow> events;
@@ -37,13 +38,14 @@ class StoreWriter {
   virtual ~StoreWriter() = default;
 
   /// Queues a batch; `done` is called on the writer's thread after the commit (or its failure:
-  /// nothing of the batch is in the store, and the store is not to be trusted until it is reopened).
+  /// nothing of the batch is in the store, and the store is not to be trusted until it is
+  /// reopened).
   virtual void apply(std::vector<Transition> batch, std::function<void(Result<Applied>)> done) = 0;
 };
 
 struct Page {
-  std::uint32_t limit = 200;       ///< At most 200 for people's requests; internal readers may ask more.
-  std::string token;               ///< Opaque, from the page before.
+  std::uint32_t limit = 200;  ///< At most 200 for people's requests; internal readers may ask more.
+  std::string token;          ///< Opaque, from the page before.
 };
 
 struct CampaignSummary {
@@ -54,7 +56,7 @@ struct CampaignSummary {
   std::uint64_t repositories = 0;
   std::uint64_t repositories_open = 0;  ///< Not yet acquired: their units aren't known.
   std::map<TaskState, std::uint64_t> tasks;
-  std::uint64_t interruptions = 0;      ///< Sum over its tasks.
+  std::uint64_t interruptions = 0;  ///< Sum over its tasks.
 };
 
 struct UnitResult {
@@ -72,10 +74,10 @@ struct FlakeRow {
   std::string module;
   std::string key;
   std::string signature;
-  std::uint64_t hits = 0;      ///< Runs that showed it,
-  std::uint64_t runs = 0;      ///< of so many.
-  std::uint64_t times = 0;     ///< Units in which it was seen to come and go.
-  CampaignId campaign;         ///< The last.
+  std::uint64_t hits = 0;   ///< Runs that showed it,
+  std::uint64_t runs = 0;   ///< of so many.
+  std::uint64_t times = 0;  ///< Units in which it was seen to come and go.
+  CampaignId campaign;      ///< The last.
   WallTime first;
   WallTime last;
 };
@@ -83,9 +85,13 @@ struct FlakeRow {
 struct TaskView {
   TaskRow task;
   std::string spec;
-  std::string result;      ///< JSON; empty while open.
+  std::string result;  ///< JSON; empty while open.
   struct Attempt {
-    Token token; WorkerId worker; WallTime started; WallTime ended; std::string how;
+    Token token;
+    WorkerId worker;
+    WallTime started;
+    WallTime ended;
+    std::string how;
   };
   std::vector<Attempt> attempts;
 };
@@ -98,7 +104,8 @@ struct DeadLetterView {
   TaskView task;
 };
 
-/// Reads; each call blocks, so they are made on reader threads. Errors: Errc::store_failed, not_found.
+/// Reads; each call blocks, so they are made on reader threads. Errors: Errc::store_failed,
+/// not_found.
 class StoreReader {
  public:
   StoreReader() = default;
@@ -107,9 +114,11 @@ class StoreReader {
   virtual ~StoreReader() = default;
 
   virtual Result<Recovered> recover() = 0;
-  virtual Result<std::vector<CampaignSummary>> campaigns(Page page, std::optional<CampaignState> state) = 0;
+  virtual Result<std::vector<CampaignSummary>> campaigns(Page page,
+                                                         std::optional<CampaignState> state) = 0;
   virtual Result<CampaignSummary> campaign(CampaignId id) = 0;
-  virtual Result<std::optional<CampaignId>> find_idempotent(const std::string& owner, const std::string& key) = 0;
+  virtual Result<std::optional<CampaignId>> find_idempotent(const std::string& owner,
+                                                            const std::string& key) = 0;
   /// In id order; `after` = 0 for the first page.
   virtual Result<std::vector<UnitResult>> results(CampaignId id, UnitId after, std::uint32_t limit,
                                                   std::optional<Verdict> verdict) = 0;
@@ -125,7 +134,8 @@ class StoreReader {
   /// The newest first; `repository` empty = all. The page's token is the last one's
   /// `last.us` and name: "20-NAME".
   virtual Result<std::vector<FlakeRow>> flakes(const std::string& repository, Page page) = 0;
-  virtual Result<std::vector<EventRow>> events_after(std::uint64_t seq, std::optional<CampaignId> campaign,
+  virtual Result<std::vector<EventRow>> events_after(std::uint64_t seq,
+                                                     std::optional<CampaignId> campaign,
                                                      std::uint32_t limit) = 0;
   virtual Result<std::uint64_t> last_event() = 0;
 };

@@ -9,7 +9,7 @@ namespace cupel::sim {
 using namespace coordinator;
 
 // Looks at work that every worker could do at this moment: never begun, so it waits for nothing;
-// bound to nobody; of a campaign that may start more.
+// bound to nobody; of a campaign that may start more and isn't being cancelled.
 void FakeStore::check_share(const TaskRow& granted) {
   std::map<std::string, std::uint32_t> slots;  // by owner
   std::map<CampaignId, std::uint32_t> running;
@@ -24,6 +24,7 @@ void FakeStore::check_share(const TaskRow& granted) {
                          task.row.not_before.us == 0 && task.ended.empty();
     const CampaignRow& other = campaigns_.at(task.row.campaign);
     if (!anybody || other.owner == campaign.owner || other.state == CampaignState::paused) continue;
+    if (ending_.contains(other.id)) continue;
     const std::uint32_t max = parallel_[other.document];
     if (max > 0 && running[other.id] >= max) continue;
     check(other.priority <= campaign.priority, "a slot went past work of a higher priority: " +

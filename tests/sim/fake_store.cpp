@@ -88,6 +88,7 @@ void FakeStore::on(const UnitFinished& t) {
   UnitRow& row = units_.at(t.id);
   check(!row.verdict, "a unit got two verdicts");
   row.verdict = t.verdict;
+  if (t.verdict == Verdict::cancelled) ending_.insert(row.campaign);
   row.reason = t.reason;
   row.fault = t.fault;
   row.message = t.message;
@@ -197,6 +198,7 @@ void FakeStore::on(const TaskStateChanged& t) {
   check(before != TaskState::leased || t.state == TaskState::cancelled,
         "a leased task changed without an end of its attempt");
   if (before == TaskState::leased) task.ended.insert(task.row.token.value);
+  if (t.state == TaskState::cancelled && !task.row.unit) ending_.insert(task.row.campaign);
   task.row.state = t.state;
   task.row.preferred = t.preferred;
 }

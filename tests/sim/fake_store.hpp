@@ -120,6 +120,7 @@ class FakeStore {
   std::uint64_t highest_token_ = 0;
   std::set<std::uint64_t> may_charge_;
   std::map<std::string, std::uint32_t> parallel_;
+  std::set<CampaignId> ending_;  ///< Being cancelled, which may take more than one commit.
   std::size_t events_ = 0;
   Answer answer_;
   std::map<std::string, coordinator::BaselineKept> baselines_;

@@ -69,7 +69,8 @@ Complaints check_arrows(const SourceFile& file) {
 
 Complaints check_purity(const SourceFile& file) {
   static const std::regex kIoHeader(
-      "^(boost/asio|boost/beast|zmq|soci|libpq|sqlite3|git2|spdlog|prometheus|archive|curl/|systemd/|seccomp"
+      "^(boost/asio|boost/beast|zmq|soci|libpq|sqlite3|git2|spdlog|prometheus|archive|curl/"
+      "|systemd/|seccomp"
       "|thread$|"
       "mutex$|condition_variable$|future$|random$|fstream$|sys/socket|sys/"
       "stat|unistd\\.h|fcntl\\.h)");

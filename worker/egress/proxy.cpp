@@ -70,7 +70,9 @@ asio::awaitable<void> serve(ConnectionPtr connection) {
       co_await tunnel(connection, std::get<Target>(std::move(admitted)), std::move(request));
       more = false;
     } else {
+      const bool stays = parser.get().keep_alive();
       more = co_await fetch(connection, std::get<Target>(std::move(admitted)), std::move(request));
+      more = more && stays;
     }
     state.ledger.ended(run);
   }

@@ -33,7 +33,7 @@ struct RunTimes {
 
 struct ExecutorOptions {
   ProfileContext context;
-  fs::GrowthBudget mount_budget;  ///< Of all rw mounts of a run together.
+  fs::GrowthBudget mount_budget;                   ///< Of all rw mounts of a run together.
   Duration dump_grace = std::chrono::seconds(10);  ///< From SIGQUIT to SIGKILL.
   Duration wrapper_slack =
       std::chrono::seconds(15);  ///< The wrapper's own limit beyond the check limit.

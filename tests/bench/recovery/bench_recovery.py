@@ -4,8 +4,8 @@
 recovery_worker_lost: kill -9 of a worker that stays dead, until the task that it ran runs in a container of the other worker, its
   workspace acquired again. Most of it is waiting on purpose: the lease, so that no task ever runs twice.
 recovery_worker_restarted: the same worker is started again at once.
-recovery_coordinator: kill -9 with 100,000 queued tasks, until the restarted one has leased its first task. `ready` is the time
-  until it answers /-/ready.
+recovery_coordinator: kill -9 with 100,000 queued tasks, until the restarted one has leased its first task; recovery_coordinator_ready
+  until it answers /-/ready, and recovery_coordinator_cpu the processor time that it has used by then.
 """
 
 import argparse
@@ -84,6 +84,11 @@ def refused(first, count):
         {"git": f"https://127.0.0.1/{first + i}", "ref": "main"} for i in range(count)]})
 
 
+def cpu_seconds(daemon):
+    fields = pathlib.Path(f"/proc/{daemon.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def leases(fleet):
     """Leases that this life of the coordinator has granted."""
     status, text = fleet.request("GET", "/metrics")
@@ -93,7 +98,7 @@ def leases(fleet):
 
 def coordinator_restarted(options):
     fleet = harness.Fleet(options.bin, workers=1, slots=1, namespaces=False)
-    first, ready = [], []
+    first, ready, cpu = [], [], []
     try:
         fleet.request("POST", "/api/v1/workers/w1/drain", body="{}")
         status, body = fleet.request("POST", "/api/v1/campaigns", body=refused(0, options.queued), timeout=300,
@@ -107,11 +112,13 @@ def coordinator_restarted(options):
             began = time.monotonic()
             fleet.start_coordinator(wait=False)
             ready.append(until(lambda: fleet.request("GET", "/-/ready", timeout=5)[0] == 200, "the coordinator is ready") - began)
+            cpu.append(cpu_seconds(fleet.coordinator))
             first.append(until(lambda: leases(fleet) > 0, "a task was leased") - began)
             fleet.request("POST", "/api/v1/workers/w1/drain", body="{}")
     finally:
         fleet.close(check=False)
     figure("recovery_coordinator_ready", ready, queued=options.queued)
+    figure("recovery_coordinator_cpu", cpu, queued=options.queued)
     figure("recovery_coordinator", first, queued=options.queued, workers=1)
 
 

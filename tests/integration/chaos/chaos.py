@@ -302,7 +302,9 @@ class Chaos:
         wrong += self.lies(record)
         verdicts = collections.Counter(f"{row['verdict']}" + (f":{row['reason']}" if row["reason"] != "none" else "")
                                        for units in record.units.values() for row in units)
-        print(f"faults: {dict(sorted(collections.Counter(event.kind for event in events).items()))}")
+        struck = [event for event in events if event.state != "planned"]
+        print(f"{len(struck)} faults struck: {dict(sorted(collections.Counter(event.kind for event in struck).items()))}"
+              + (f"; {len(events) - len(struck)} came too late" if len(struck) < len(events) else ""))
         print(f"ends of processes: {dict(collections.Counter(self.fleet.ends))}")
         print(history.figures(record))
         print(f"verdicts: {dict(verdicts.most_common())}")

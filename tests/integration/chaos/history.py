@@ -136,6 +136,8 @@ def _overlaps(record):
     for labels, start, end in record.runs:
         if int(labels.get("cupel.token", 0)) == 0:
             continue  # of no attempt: a worker's own, such as its mount probe
+        if labels["cupel.task"] == "t-0":
+            continue  # a probe of a worker in quarantine: each is another one
         by_task[labels["cupel.task"]].append((int(labels["cupel.token"]), start, end, labels["cupel.worker"]))
     for task, runs in sorted(by_task.items()):
         for token, _, end, worker in runs:

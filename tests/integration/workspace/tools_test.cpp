@@ -59,8 +59,10 @@ TEST_F(WorkspaceToolsTest, GoBuildsAndTestsAFreshModule) {
     const bool ours = file.starts_with(".cache") || file.starts_with("project");
     EXPECT_TRUE(ours || home_before.contains(file)) << file;
   }
-  // The second command finds what the first one compiled.
-  const Outcome again = shell("go build -x -o fresh 2>&1 | grep -c '/compile '");
+  // The second command finds what the first one compiled. Package main is stamped with the state of
+  // the repository, which has changed.
+  const Outcome again =
+      shell("go build -x -o fresh 2>&1 | grep '/compile ' | grep -vc -- ' -p main '");
   EXPECT_EQ(again.out, "0\n");
 }
 

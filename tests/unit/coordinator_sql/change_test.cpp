@@ -34,7 +34,7 @@ TEST_P(ChangeStoreTest, AnOpenUnitsProgressIsTheNewestAndGoesWithItsComparison) 
             R"({"patch":{}})");
 }
 
-TEST_F(StoreTest, ABeforeSideIsFoundByItsNameUntilItsTimeIsOver) {
+TEST_P(StoreTest, ABeforeSideIsFoundByItsNameUntilItsTimeIsOver) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   const auto found = [this](const std::string& name, std::int64_t at) {
     auto applied = commit(*writer_, {BaselineWanted{kUnit, name, {at}}});
@@ -61,7 +61,7 @@ TEST_F(StoreTest, ABeforeSideIsFoundByItsNameUntilItsTimeIsOver) {
   EXPECT_EQ(found("k", 200).size(), 1U);
 }
 
-TEST_F(StoreTest, TheTimeOfAPinnedCommitComesBack) {
+TEST_P(StoreTest, TheTimeOfAPinnedCommitComesBack) {
   ASSERT_TRUE(commit(*writer_, small_campaign()));
   const RepositoryId repository = reader_->repositories(kCampaign)->front().id;
 

@@ -62,7 +62,8 @@ Result<std::string> working_directory(const RunRequest& request) {
   if (request.profile == Profile::tool) return std::string("/tmp");
   if (request.workdir.empty() || request.workdir == ".") return std::string("/src");
   std::string path = "/src/" + request.workdir;
-  if (!sandbox::is_clean_path(path)) return policy("'" + request.workdir + "' is no folder below /src");
+  if (!sandbox::is_clean_path(path))
+    return policy("'" + request.workdir + "' is no folder below /src");
   return path;
 }
 
@@ -80,14 +81,17 @@ Result<std::vector<BoundMount>> all_mounts(const RunRequest& request, const Prof
                                            const RunEgress& egress) {
   Result<std::vector<BoundMount>> mounts = profile_mounts(request);
   if (!mounts) return mounts.error();
-  if (!sandbox::is_clean_path(context.wrapper_path)) return policy("the wrapper has no absolute path");
+  if (!sandbox::is_clean_path(context.wrapper_path))
+    return policy("the wrapper has no absolute path");
   mounts->insert(mounts->begin(), {context.wrapper_path, std::string(kWrapperPath), false});
   if (has_network(request) && !context.ca_bundle.empty()) {
-    if (!sandbox::is_clean_path(context.ca_bundle)) return policy("the CA bundle has no absolute path");
+    if (!sandbox::is_clean_path(context.ca_bundle))
+      return policy("the CA bundle has no absolute path");
     mounts->push_back({context.ca_bundle, std::string(kCaBundlePath), false});
   }
   if (sees_credentials(request, context, egress)) {
-    if (!sandbox::is_clean_path(context.netrc)) return policy("the netrc file has no absolute path");
+    if (!sandbox::is_clean_path(context.netrc))
+      return policy("the netrc file has no absolute path");
     mounts->push_back({context.netrc, std::string(kNetrcPath), false});
   }
   return mounts;
