@@ -10,17 +10,18 @@
 namespace cupel::cli {
 namespace {
 
-std::string variable(const char* name) {
+std::string environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
 bool wants_color(const Globals& globals, bool terminal) {
-  if (globals.no_color || !variable("NO_COLOR").empty() || !variable("CUPEL_NO_COLOR").empty())
+  if (globals.no_color || !environment_variable("NO_COLOR").empty() ||
+      !environment_variable("CUPEL_NO_COLOR").empty())
     return false;
-  const std::string force = variable("FORCE_COLOR");
+  const std::string force = environment_variable("FORCE_COLOR");
   if (!force.empty() && force != "0") return true;
-  return terminal && variable("TERM") != "dumb";
+  return terminal && environment_variable("TERM") != "dumb";
 }
 
 std::size_t columns_of(int fd) {
@@ -49,7 +50,7 @@ Console::Console(const Globals& globals)
   if (err_terminal) err_columns_ = columns_of(STDERR_FILENO);
   const bool shown = globals.progress != "none" && !quiet_;
   progress_block_ =
-      shown && globals.progress == "auto" && err_terminal && variable("TERM") != "dumb";
+      shown && globals.progress == "auto" && err_terminal && environment_variable("TERM") != "dumb";
   progress_lines_ = shown && !progress_block_;
 }
 

@@ -7,13 +7,13 @@
 namespace cupel::cli {
 namespace {
 
-struct Entry {
+struct LogEntry {
   std::string_view level;
   std::string_view text;
 };
 
 /// "2026-11-30T00:02:01.451325Z error   text"; nothing for a line that continues an entry.
-std::optional<Entry> entry_of(std::string_view line) {
+std::optional<LogEntry> entry_of(std::string_view line) {
   const std::size_t time_end = line.find(' ');
   if (time_end == std::string_view::npos || time_end < 20 || line[time_end - 1] != 'Z' ||
       line[4] != '-' || line[10] != 'T')
@@ -21,8 +21,8 @@ std::optional<Entry> entry_of(std::string_view line) {
   const std::size_t level_end = line.find(' ', time_end + 1);
   if (level_end == std::string_view::npos) return std::nullopt;
   const std::size_t text = line.find_first_not_of(' ', level_end);
-  return Entry{line.substr(time_end + 1, level_end - time_end - 1),
-               text == std::string_view::npos ? "" : line.substr(text)};
+  return LogEntry{line.substr(time_end + 1, level_end - time_end - 1),
+                  text == std::string_view::npos ? "" : line.substr(text)};
 }
 
 bool is_trouble(std::string_view level) {

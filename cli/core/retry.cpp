@@ -42,7 +42,7 @@ std::string unit_key(const json& unit, const json& document) {
 }
 
 /// An entry of `repositories`; nothing for a source that was refused.
-std::optional<json> entry_of(const json& unit) {
+std::optional<json> retry_entry_of(const json& unit) {
   const auto found = unit.find("source");
   if (found == unit.end() || !found->is_object()) return std::nullopt;
   const json& source = *found;
@@ -77,7 +77,7 @@ Result<json> retry_document(const ReportData& earlier, const std::vector<std::st
   std::map<std::string, Asked> asked;
   for (const json& unit : earlier.results) {
     if (std::ranges::find(verdicts, verdict_of(unit)) == verdicts.end()) continue;
-    auto entry = entry_of(unit);
+    auto entry = retry_entry_of(unit);
     if (!entry) continue;
     const std::string key = repository_key(unit, earlier.document);
     const auto [known, fresh] = asked.try_emplace(key);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLastColumnMin = 16;
 
-std::string padded(const std::string& cell, std::size_t columns, bool right) {
+std::string padded_cell(const std::string& cell, std::size_t columns, bool right) {
   const std::size_t wide = text::width(cell);
   if (wide >= columns) return cell;
   const std::string space(columns - wide, ' ');
@@ -40,8 +40,9 @@ std::string render(const Table& table, std::size_t columns_max) {
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
       const bool right = i < table.right.size() && table.right[i];
       const bool last = i + 1 == widths.size();
-      line += last ? text::shortened(right ? padded(row[i], widths[i], true) : row[i], last_max)
-                   : padded(row[i], widths[i], right) + std::string(kGap, ' ');
+      line += last
+                  ? text::shortened(right ? padded_cell(row[i], widths[i], true) : row[i], last_max)
+                  : padded_cell(row[i], widths[i], right) + std::string(kGap, ' ');
     }
     while (line.ends_with(' ')) line.pop_back();
     out += line + "\n";

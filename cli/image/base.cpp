@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kSuite = "bookworm";
 // Every file of the archive gets at most this time, so that the same packages give the same bytes.
-constexpr const char* kEpoch = "1700000000";
+constexpr const char* kEpochText = "1700000000";
 
 Error failed(Errc code, std::string what, std::string hint = {}) {
   return {.code = code, .what = std::move(what), .detail = {}, .hint = std::move(hint)};
@@ -121,7 +121,7 @@ Result<BaseArchive> make_base(const PartsPlace& place, bool with_cc, std::string
   const auto argv = bootstrap_command(place, with_cc, mirror, fresh);
   if (!argv) return argv.error();
   auto environment = place.environment;
-  environment["SOURCE_DATE_EPOCH"] = kEpoch;
+  environment["SOURCE_DATE_EPOCH"] = kEpochText;
   environment["LC_ALL"] = "C.UTF-8";
   environment["PATH"] += ":/usr/sbin:/sbin";
   place.note("making the Debian base (" + joined(images::base_packages(with_cc)) +

@@ -49,7 +49,8 @@ std::optional<Pipe> make_pipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-Error failed(Errc code, const Command& command, std::string what, std::string_view detail = {}) {
+Error command_failed(Errc code, const Command& command, std::string what,
+                     std::string_view detail = {}) {
   return {.code = code,
           .what = command.argv.front() + ": " + std::move(what),
           .detail = capped_detail(detail),
@@ -92,7 +93,7 @@ Result<pid_t> spawn(const Command& command, const std::filesystem::path& program
                                   pointers(argv).data(), pointers(environment).data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) return failed(Errc::process_failed, command, std::strerror(error));
+  if (error != 0) return command_failed(Errc::process_failed, command, std::strerror(error));
   return pid;
 }
 
@@ -177,10 +178,10 @@ Result<std::string> run_command(const Command& command) {
       command.argv.front().find('/') != std::string::npos
           ? std::filesystem::path(command.argv.front())
           : find_program(command.argv.front(), command.environment);
-  if (program.empty()) return failed(Errc::not_found, command, "there is no such program");
+  if (program.empty()) return command_failed(Errc::not_found, command, "there is no such program");
   auto out = make_pipe();
   auto err = make_pipe();
-  if (!out || !err) return failed(Errc::process_failed, command, std::strerror(errno));
+  if (!out || !err) return command_failed(Errc::process_failed, command, std::strerror(errno));
   const auto pid = spawn(command, program, *out, *err);
   if (!pid) return pid.error();
   out->write.close();
@@ -193,16 +194,18 @@ Result<std::string> run_command(const Command& command) {
   while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!in_time) {
-    return failed(Errc::process_failed, command,
-                  "not done within " + std::to_string(command.limit.count()) + " s", output.err);
+    return command_failed(Errc::process_failed, command,
+                          "not done within " + std::to_string(command.limit.count()) + " s",
+                          output.err);
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     const std::string how = WIFEXITED(status)
                                 ? "ended with " + std::to_string(WEXITSTATUS(status))
                                 : "killed by signal " + std::to_string(WTERMSIG(status));
-    return failed(Errc::process_failed, command, how, output.err.empty() ? output.out : output.err);
+    return command_failed(Errc::process_failed, command, how,
+                          output.err.empty() ? output.out : output.err);
   }
-  if (output.out_cut) return failed(Errc::too_large, command, "its output is over 4 MiB");
+  if (output.out_cut) return command_failed(Errc::too_large, command, "its output is over 4 MiB");
   return std::move(output.out);
 }
 

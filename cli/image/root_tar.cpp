@@ -25,11 +25,11 @@ struct WriteFree {
 struct EntryFree {
   void operator()(archive_entry* entry) const { archive_entry_free(entry); }
 };
-using Reader = std::unique_ptr<archive, ReadFree>;
+using ArchiveReader = std::unique_ptr<archive, ReadFree>;
 using Writer = std::unique_ptr<archive, WriteFree>;
 using Entry = std::unique_ptr<archive_entry, EntryFree>;
 
-Error failed(std::string what, archive* handle = nullptr) {
+Error archive_failed(std::string what, archive* handle = nullptr) {
   const char* why = handle == nullptr ? nullptr : archive_error_string(handle);
   return {.code = Errc::io_error,
           .what = std::move(what),
@@ -79,8 +79,8 @@ struct RootTar::State {
   // What the writer gave and nobody took yet; before the writer, which flushes into it when it
   // goes.
   std::string pending;
-  Reader base;
-  Reader zip;
+  ArchiveReader base;
+  ArchiveReader zip;
   Writer tar;
   std::string zip_prefix;
   archive* body_of = nullptr;  ///< The reader whose entry is being copied.
@@ -98,19 +98,19 @@ struct RootTar::State {
 Result<void> RootTar::State::write_header(archive_entry* entry) {
   // A warning is about an attribute that the format can't hold, such as a nanosecond.
   if (archive_write_header(tar.get(), entry) < ARCHIVE_WARN)
-    return failed("writing the tar", tar.get());
+    return archive_failed("writing the tar", tar.get());
   return boost::system::in_place_value;
 }
 
 Result<void> RootTar::State::copy_body() {
   const la_ssize_t got = archive_read_data(body_of, buffer.data(), buffer.size());
-  if (got < 0) return failed("reading an archive", body_of);
+  if (got < 0) return archive_failed("reading an archive", body_of);
   if (got == 0) {
     body_of = nullptr;
     return boost::system::in_place_value;
   }
   if (archive_write_data(tar.get(), buffer.data(), static_cast<std::size_t>(got)) != got) {
-    return failed("writing the tar", tar.get());
+    return archive_failed("writing the tar", tar.get());
   }
   return boost::system::in_place_value;
 }
@@ -122,11 +122,11 @@ Result<void> RootTar::State::next_of_base() {
     part = Part::toolchain;
     return boost::system::in_place_value;
   }
-  if (code < ARCHIVE_WARN) return failed("reading the base", base.get());
+  if (code < ARCHIVE_WARN) return archive_failed("reading the base", base.get());
   const std::string name =
       archive_entry_pathname(entry) == nullptr ? "" : archive_entry_pathname(entry);
   if (name != "./" && name != "." && !is_plain_name(name))
-    return failed("the base holds the name " + name);
+    return archive_failed("the base holds the name " + name);
   // Devices are made by the engine, and a user namespace can't unpack them.
   const auto type = archive_entry_filetype(entry);
   if (type == AE_IFCHR || type == AE_IFBLK) return boost::system::in_place_value;
@@ -157,12 +157,12 @@ Result<void> RootTar::State::next_of_toolchain() {
     part = Part::closing;
     return boost::system::in_place_value;
   }
-  if (code < ARCHIVE_WARN) return failed("reading the toolchain", zip.get());
+  if (code < ARCHIVE_WARN) return archive_failed("reading the toolchain", zip.get());
   const std::string name =
       archive_entry_pathname(read) == nullptr ? "" : archive_entry_pathname(read);
   if (name.ends_with('/')) return boost::system::in_place_value;
   if (!name.starts_with(zip_prefix) || !is_plain_name(name))
-    return failed("the toolchain holds the name " + name);
+    return archive_failed("the toolchain holds the name " + name);
   const std::string inside = name.substr(zip_prefix.size());
   const std::string path = std::string(kGoRoot) + inside;
   if (auto made = add_folder(path); !made) return made;
@@ -183,7 +183,8 @@ Result<void> RootTar::State::step() {
     case Part::base: return next_of_base();
     case Part::toolchain: return next_of_toolchain();
     case Part::closing:
-      if (archive_write_close(tar.get()) != ARCHIVE_OK) return failed("closing the tar", tar.get());
+      if (archive_write_close(tar.get()) != ARCHIVE_OK)
+        return archive_failed("closing the tar", tar.get());
       part = Part::done;
       break;
     case Part::done: break;
@@ -204,20 +205,20 @@ Result<RootTar> RootTar::open(const std::filesystem::path& base,
   state->base.reset(archive_read_new());
   archive_read_support_format_tar(state->base.get());
   if (archive_read_open_filename(state->base.get(), base.c_str(), 1U << 20U) != ARCHIVE_OK) {
-    return failed("open " + base.string(), state->base.get());
+    return archive_failed("open " + base.string(), state->base.get());
   }
   state->zip.reset(archive_read_new());
   archive_read_support_format_zip(state->zip.get());
   if (archive_read_open_filename(state->zip.get(), toolchain_zip.c_str(), 1U << 20U) !=
       ARCHIVE_OK) {
-    return failed("open " + toolchain_zip.string(), state->zip.get());
+    return archive_failed("open " + toolchain_zip.string(), state->zip.get());
   }
   state->tar.reset(archive_write_new());
   archive_write_set_format_pax_restricted(state->tar.get());
   archive_write_set_bytes_per_block(state->tar.get(), 0);
   if (archive_write_open(state->tar.get(), &state->pending, nullptr, &append, nullptr) !=
       ARCHIVE_OK) {
-    return failed("open the tar", state->tar.get());
+    return archive_failed("open the tar", state->tar.get());
   }
   return RootTar(std::move(state));
 }

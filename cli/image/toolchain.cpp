@@ -16,7 +16,7 @@ namespace {
 // A toolchain has about 15,000 files and 250 MiB.
 constexpr std::size_t kFilesMax = 100'000;
 
-Error failed(Errc code, std::string what, std::string hint = {}) {
+Error toolchain_failed(Errc code, std::string what, std::string hint = {}) {
   return {.code = code, .what = std::move(what), .detail = {}, .hint = std::move(hint)};
 }
 
@@ -32,8 +32,8 @@ Result<Go> find_go(const PartsPlace& place) {
   const auto program =
       find_program("go", place.environment, {"/usr/local/go/bin/go", "/usr/lib/go/bin/go"});
   if (program.empty()) {
-    return failed(Errc::not_found, "there is no go command on this host",
-                  "install the package golang-go; it fetches and checks the toolchain");
+    return toolchain_failed(Errc::not_found, "there is no go command on this host",
+                            "install the package golang-go; it fetches and checks the toolchain");
   }
   Go go{.program = program.string(), .proxy = {}};
   std::string configured;
@@ -54,9 +54,9 @@ Result<Go> find_go(const PartsPlace& place) {
   }
   go.proxy = images::proxies_only(configured);
   if (go.proxy.empty()) {
-    return failed(Errc::not_found,
-                  "no module proxy is configured (GOPROXY is '" + configured + "')",
-                  "set GOPROXY to the proxy of your organisation");
+    return toolchain_failed(Errc::not_found,
+                            "no module proxy is configured (GOPROXY is '" + configured + "')",
+                            "set GOPROXY to the proxy of your organisation");
   }
   return go;
 }
@@ -83,8 +83,8 @@ Result<std::filesystem::path> download(const PartsPlace& place, const Go& go,
   if (!answer) return answer.error();
   const auto json = nlohmann::json::parse(*answer, nullptr, false);
   if (!json.is_object() || !json.contains("Zip") || !json["Zip"].is_string()) {
-    Error error =
-        failed(Errc::process_failed, "go mod download " + module.path + "@" + module.version);
+    Error error = toolchain_failed(Errc::process_failed,
+                                   "go mod download " + module.path + "@" + module.version);
     error.detail = capped_detail(*answer);
     return error;
   }
@@ -100,8 +100,8 @@ Result<std::string> zip_h1(const std::filesystem::path& zip) {
   const Reader reader(archive_read_new());
   archive_read_support_format_zip(reader.get());
   const auto broken = [&](const char* what) {
-    return failed(Errc::io_error,
-                  zip.string() + ": " + what + ": " + archive_error_string(reader.get()));
+    return toolchain_failed(Errc::io_error,
+                            zip.string() + ": " + what + ": " + archive_error_string(reader.get()));
   };
   if (archive_read_open_filename(reader.get(), zip.c_str(), 1U << 20U) != ARCHIVE_OK)
     return broken("open");
@@ -112,7 +112,8 @@ Result<std::string> zip_h1(const std::filesystem::path& zip) {
   while ((code = archive_read_next_header(reader.get(), &entry)) == ARCHIVE_OK) {
     if (archive_entry_filetype(entry) != AE_IFREG) continue;
     const char* name = archive_entry_pathname(entry);
-    if (name == nullptr || files.size() >= kFilesMax) return failed(Errc::too_large, zip.string());
+    if (name == nullptr || files.size() >= kFilesMax)
+      return toolchain_failed(Errc::too_large, zip.string());
     Sha256 sum;
     la_ssize_t got = 0;
     while ((got = archive_read_data(reader.get(), buffer.data(), buffer.size())) > 0) {
@@ -136,8 +137,9 @@ Result<void> check_toolchain_zip(const std::filesystem::path& zip,
   const auto sum = zip_h1(zip);
   if (!sum) return sum.error();
   if (*sum == module.h1) return boost::system::in_place_value;
-  return failed(Errc::artifact_mismatch, module.path + "@" + module.version + " has the sum " +
-                                             *sum + ", the table pins " + module.h1);
+  return toolchain_failed(Errc::artifact_mismatch, module.path + "@" + module.version +
+                                                       " has the sum " + *sum +
+                                                       ", the table pins " + module.h1);
 }
 
 Result<std::filesystem::path> ensure_toolchain(const PartsPlace& place,
@@ -157,7 +159,7 @@ Result<std::filesystem::path> ensure_toolchain(const PartsPlace& place,
     if (!right) {
       zip = right.error();
     } else if (moved) {
-      zip = failed(Errc::io_error, "rename " + zip->string() + ": " + moved.message());
+      zip = toolchain_failed(Errc::io_error, "rename " + zip->string() + ": " + moved.message());
     } else {
       zip = kept;
     }

@@ -61,7 +61,7 @@ bool scope_abstract_sockets() {
   return syscall(SYS_landlock_restrict_self, ruleset, 0U) == 0;
 }
 
-bool prepare(const Child& child) {
+bool prepare_child(const Child& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != child.parent) return false;  // it died before the promise was made
   setpgid(0, 0);  // the terminal's signals reach whoever started us, and are passed on by it
@@ -89,7 +89,7 @@ bool prepare(const Child& child) {
 }
 
 [[noreturn]] void become(const Child& child) {
-  if (prepare(child)) {
+  if (prepare_child(child)) {
     // bubblewrap's own environment; the command's is among its arguments.
     char path[] = "PATH=/usr/bin:/bin";
     char* const environment[] = {path, nullptr};

@@ -1,5 +1,6 @@
 #include "common/campaign/canonical_parts.hpp"
 #include "common/campaign/parse.hpp"
+#include "common/core/overloaded.hpp"
 #include "common/text/units.hpp"
 
 #include <nlohmann/json.hpp>
@@ -10,11 +11,6 @@ namespace cupel::campaign {
 namespace {
 
 using nlohmann::json;
-
-template <typename... Alternatives>
-struct Overloaded : Alternatives... {
-  using Alternatives::operator()...;
-};
 
 std::string seconds(std::uint64_t value) {
   return text::format_duration(std::chrono::seconds(static_cast<std::int64_t>(value)));

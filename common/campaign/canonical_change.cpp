@@ -1,4 +1,5 @@
 #include "common/campaign/canonical_parts.hpp"
+#include "common/core/overloaded.hpp"
 #include "common/text/units.hpp"
 
 #include <chrono>
@@ -7,11 +8,6 @@ namespace cupel::campaign {
 namespace {
 
 using nlohmann::json;
-
-template <typename... Alternatives>
-struct Overloaded : Alternatives... {
-  using Alternatives::operator()...;
-};
 
 json upgrade_json(const Upgrade& upgrade) {
   const auto cooldown = std::chrono::seconds(static_cast<std::int64_t>(upgrade.min_age_s));

@@ -1,5 +1,6 @@
 #include "common/campaign/grammar.hpp"
 
+#include "common/campaign/grammar_keys.hpp"
 #include "common/core/limits.hpp"
 #include "common/core/outcome.hpp"
 
@@ -10,68 +11,7 @@
 namespace cupel::campaign {
 namespace {
 
-constexpr std::int64_t kMinute = 60;
-constexpr std::int64_t kHour = 60 * kMinute;
-constexpr std::int64_t kDay = 24 * kHour;
-constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kGiB = 1 << 30;
-
-Key flag(std::string name, std::string sentence, std::string fallback) {
-  return {.name = std::move(name),
-          .shape = Shape::flag,
-          .sentence = std::move(sentence),
-          .fallback = std::move(fallback)};
-}
-
-Key bounded(std::string name, Shape shape, std::string sentence, std::string fallback,
-            std::int64_t min, std::int64_t max) {
-  return {.name = std::move(name),
-          .shape = shape,
-          .sentence = std::move(sentence),
-          .fallback = std::move(fallback),
-          .min = min,
-          .max = max};
-}
-
-Key words(std::string name, std::string sentence, Rule rule, std::size_t items_max) {
-  return {.name = std::move(name),
-          .shape = Shape::words,
-          .sentence = std::move(sentence),
-          .rule = rule,
-          .items_max = items_max};
-}
-
-Key section(std::string name, std::string sentence, std::vector<Key> children) {
-  return {.name = std::move(name),
-          .shape = Shape::section,
-          .sentence = std::move(sentence),
-          .children = std::move(children)};
-}
-
-Key text(std::string name, std::string sentence, Rule rule, std::string fallback = "") {
-  return {.name = std::move(name),
-          .sentence = std::move(sentence),
-          .fallback = std::move(fallback),
-          .rule = rule};
-}
-
-Key required(Key key) {
-  key.required = true;
-  return key;
-}
-
-Key json_only(Key key) {
-  key.json_only = true;
-  return key;
-}
-
-Key choice(std::string name, std::string sentence, std::string fallback,
-           std::vector<std::string> choices) {
-  return {.name = std::move(name),
-          .sentence = std::move(sentence),
-          .fallback = std::move(fallback),
-          .choices = std::move(choices)};
-}
+using namespace keys;
 
 Key repositories() {
   Key key{.name = "repositories",

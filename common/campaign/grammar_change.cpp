@@ -1,5 +1,6 @@
 // What a campaign changes, and how a difference between the sides is proven.
 #include "common/campaign/grammar.hpp"
+#include "common/campaign/grammar_keys.hpp"
 #include "common/core/change.hpp"
 
 #include <utility>
@@ -7,36 +8,7 @@
 namespace cupel::campaign {
 namespace {
 
-constexpr std::int64_t kDay = 24 * 60 * 60;
-
-Key text(std::string name, std::string sentence, Rule rule) {
-  return {.name = std::move(name), .sentence = std::move(sentence), .rule = rule};
-}
-
-Key section(std::string name, std::string sentence, std::vector<Key> children) {
-  return {.name = std::move(name),
-          .shape = Shape::section,
-          .sentence = std::move(sentence),
-          .children = std::move(children)};
-}
-
-Key count(std::string name, std::string sentence, std::string fallback, std::int64_t min,
-          std::int64_t max) {
-  return {.name = std::move(name),
-          .shape = Shape::integer,
-          .sentence = std::move(sentence),
-          .fallback = std::move(fallback),
-          .min = min,
-          .max = max};
-}
-
-Key choice(std::string name, std::string sentence, std::string fallback,
-           std::vector<std::string> choices) {
-  return {.name = std::move(name),
-          .sentence = std::move(sentence),
-          .fallback = std::move(fallback),
-          .choices = std::move(choices)};
-}
+using namespace keys;
 
 Key targets(std::string name, std::string sentence, Rule version_rule, std::size_t items_max) {
   Key module = text("module", "Module path.", module_path_rule);
@@ -96,10 +68,6 @@ Key go() {
 Key replace() {
   Key ref = text("ref", "Branch, tag or commit; empty = the default branch.", ref_rule);
   ref.shape = Shape::version;
-  const auto json_only = [](Key key) {
-    key.json_only = true;
-    return key;
-  };
   Key with =
       section("with", "The candidate: exactly one of git, path, module.",
               {text("git", "URL of a git repository.", git_url_rule),

@@ -1,15 +1,13 @@
 // Whether and with what units are scanned for known vulnerabilities.
 #include "common/campaign/grammar.hpp"
+#include "common/campaign/grammar_keys.hpp"
 
 #include <utility>
 
 namespace cupel::campaign {
 
 Key scan_grammar() {
-  constexpr std::int64_t kDay = 24 * 60 * 60;
-  const auto text = [](std::string name, std::string sentence, Rule rule) {
-    return Key{.name = std::move(name), .sentence = std::move(sentence), .rule = rule};
-  };
+  using namespace keys;
   Key snapshot{.name = "snapshot",
                .shape = Shape::section,
                .sentence = "The database as it was taken for this campaign.",

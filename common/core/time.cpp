@@ -28,7 +28,7 @@ std::string to_rfc3339(WallTime time) {
 namespace {
 
 // Takes exactly `digits` decimal digits and the character behind them (0 = none).
-bool take(std::string_view& text, std::size_t digits, char follows, int& number) {
+bool take_number(std::string_view& text, std::size_t digits, char follows, int& number) {
   if (text.size() < digits + (follows != 0 ? 1 : 0)) return false;
   const char* const end = text.data() + digits;
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
@@ -44,15 +44,16 @@ bool take(std::string_view& text, std::size_t digits, char follows, int& number)
 
 std::optional<WallTime> parse_rfc3339(std::string_view text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (!take(text, 4, '-', year) || !take(text, 2, '-', month) || !take(text, 2, 'T', day) ||
-      !take(text, 2, ':', hour) || !take(text, 2, ':', minute) || !take(text, 2, 0, second)) {
+  if (!take_number(text, 4, '-', year) || !take_number(text, 2, '-', month) ||
+      !take_number(text, 2, 'T', day) || !take_number(text, 2, ':', hour) ||
+      !take_number(text, 2, ':', minute) || !take_number(text, 2, 0, second)) {
     return std::nullopt;
   }
   int micros = 0;
   if (text.size() > 2 && text.front() == '.') {
     text.remove_prefix(1);
     const std::size_t digits = text.size() - 1;
-    if (digits > 6 || !take(text, digits, 0, micros)) return std::nullopt;
+    if (digits > 6 || !take_number(text, digits, 0, micros)) return std::nullopt;
     for (std::size_t i = digits; i < 6; ++i) micros *= 10;
   }
   const std::chrono::year_month_day date{std::chrono::year(year),

@@ -5,7 +5,7 @@
 namespace cupel::crash {
 namespace {
 
-struct Before {
+struct BeforeToCoordinator {
   void operator()(const Hello& /**/) const { CUPEL_CRASH_POINT("send.hello"); }
   void operator()(const Heartbeat& /**/) const { CUPEL_CRASH_POINT("send.heartbeat"); }
   void operator()(const ResultMessage& /**/) const { CUPEL_CRASH_POINT("send.result"); }
@@ -17,7 +17,7 @@ struct Before {
   void operator()(const GetCredit& /**/) const { CUPEL_CRASH_POINT("send.get_credit"); }
 };
 
-struct After {
+struct AfterToCoordinator {
   void operator()(const Hello& /**/) const { CUPEL_CRASH_POINT("sent.hello"); }
   void operator()(const Heartbeat& /**/) const { CUPEL_CRASH_POINT("sent.heartbeat"); }
   void operator()(const ResultMessage& /**/) const { CUPEL_CRASH_POINT("sent.result"); }
@@ -32,16 +32,16 @@ struct After {
 }  // namespace
 
 void before_send(const ToCoordinator& message) {
-  std::visit(Before{}, message);
+  std::visit(BeforeToCoordinator{}, message);
 }
 void after_send(const ToCoordinator& message) {
-  std::visit(After{}, message);
+  std::visit(AfterToCoordinator{}, message);
 }
 void before_send(const BulkToCoordinator& message) {
-  std::visit(Before{}, message);
+  std::visit(BeforeToCoordinator{}, message);
 }
 void after_send(const BulkToCoordinator& message) {
-  std::visit(After{}, message);
+  std::visit(AfterToCoordinator{}, message);
 }
 
 }  // namespace cupel::crash

@@ -5,7 +5,7 @@
 namespace cupel::crash {
 namespace {
 
-struct Before {
+struct BeforeToWorker {
   void operator()(const Welcome& /**/) const { CUPEL_CRASH_POINT("send.welcome"); }
   void operator()(const Refuse& /**/) const { CUPEL_CRASH_POINT("send.refuse"); }
   void operator()(const Lease& /**/) const { CUPEL_CRASH_POINT("send.lease"); }
@@ -20,7 +20,7 @@ struct Before {
   void operator()(const BulkRefuse& /**/) const { CUPEL_CRASH_POINT("send.bulk_refuse"); }
 };
 
-struct After {
+struct AfterToWorker {
   void operator()(const Welcome& /**/) const { CUPEL_CRASH_POINT("sent.welcome"); }
   void operator()(const Refuse& /**/) const { CUPEL_CRASH_POINT("sent.refuse"); }
   void operator()(const Lease& /**/) const { CUPEL_CRASH_POINT("sent.lease"); }
@@ -38,16 +38,16 @@ struct After {
 }  // namespace
 
 void before_send(const ToWorker& message) {
-  std::visit(Before{}, message);
+  std::visit(BeforeToWorker{}, message);
 }
 void after_send(const ToWorker& message) {
-  std::visit(After{}, message);
+  std::visit(AfterToWorker{}, message);
 }
 void before_send(const BulkToWorker& message) {
-  std::visit(Before{}, message);
+  std::visit(BeforeToWorker{}, message);
 }
 void after_send(const BulkToWorker& message) {
-  std::visit(After{}, message);
+  std::visit(AfterToWorker{}, message);
 }
 
 }  // namespace cupel::crash

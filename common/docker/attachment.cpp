@@ -1,4 +1,5 @@
 // A container's standard streams over one upgraded connection.
+#include "common/async/no_throw.hpp"
 #include "common/crash/crash_point.hpp"
 #include "common/docker/client_impl.hpp"
 
@@ -17,7 +18,6 @@ using detail::Request;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kReadPieceBytes = std::size_t{64} * 1024;
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "common/docker/client.hpp"
 
+#include "common/async/no_throw.hpp"
 #include "common/crash/crash_point.hpp"
 #include "common/docker/client_impl.hpp"
 
@@ -19,7 +20,6 @@ using detail::Request;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kListBytesMax = std::size_t{32} << 20U;  // 10,000 containers of 3 KiB
 constexpr std::uint64_t kLogBytesPerExtraSecond = 10ULL << 20U;
 constexpr unsigned kRemoveTries = 3;

@@ -1,5 +1,7 @@
 #include "common/docker/connection.hpp"
 
+#include "common/async/no_throw.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -27,7 +29,6 @@ using boost::system::error_code;
 using Stream = beast::basic_stream<asio::local::stream_protocol>;
 using Parser = http::response_parser<http::buffer_body>;
 using Clock = std::chrono::steady_clock;
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint32_t kHeadBytesMax = 64 * 1024;
 constexpr std::size_t kPieceBytes = 32 * 1024;
 constexpr int kInterimAnswersMax = 8;

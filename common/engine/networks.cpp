@@ -14,7 +14,7 @@ constexpr const char* kBridgeName = "com.docker.network.bridge.name";
 constexpr const char* kBetween = "com.docker.network.bridge.enable_icc";
 constexpr const char* kMasquerade = "com.docker.network.bridge.enable_ip_masquerade";
 
-Error protocol_error(std::string_view body) {
+Error network_protocol_error(std::string_view body) {
   return {.code = Errc::engine_protocol,
           .what = "the engine's answer describes no network",
           .detail = capped_detail(body.substr(0, 512)),
@@ -66,17 +66,17 @@ bool NetworkFacts::is(const InternalNetwork& network) const {
 Result<NetworkFacts> parse_network(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
   NetworkFacts facts = facts_of(json);
-  if (facts.id.empty() || facts.name.empty()) return protocol_error(body);
+  if (facts.id.empty() || facts.name.empty()) return network_protocol_error(body);
   return facts;
 }
 
 Result<std::vector<NetworkFacts>> parse_networks(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
-  if (!json.is_array()) return protocol_error(body);
+  if (!json.is_array()) return network_protocol_error(body);
   std::vector<NetworkFacts> all;
   for (const Json& item : json) {
     all.push_back(facts_of(item));
-    if (all.back().id.empty()) return protocol_error(body);
+    if (all.back().id.empty()) return network_protocol_error(body);
   }
   return all;
 }

@@ -1,6 +1,7 @@
 #include "common/fs/files.hpp"
 
 #include "common/crash/crash_point.hpp"
+#include "common/fs/beneath.hpp"
 #include "common/fs/remove_tree.hpp"
 
 #include <array>
@@ -27,21 +28,6 @@ Error system_error(const std::string& what, int error) {
                                                          : Errc::io_error;
   return {.code = code, .what = "can't " + what, .detail = std::strerror(error), .hint = {}};
 }
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 Result<void> write_all(int fd, std::string_view bytes, const std::string& name) {
   while (!bytes.empty()) {

@@ -2,6 +2,7 @@
 /// the one header of ours that shows the library behind the server.
 #pragma once
 
+#include "common/async/no_throw.hpp"
 #include "common/http/connection.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -23,7 +24,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace bhttp = boost::beast::http;
 
-inline constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 inline constexpr std::size_t kPieceBytes = 64 * 1024;
 
 enum class ConnectionState : std::uint8_t { idle, busy, streaming };

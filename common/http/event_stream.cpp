@@ -1,5 +1,7 @@
 #include "common/http/event_stream.hpp"
 
+#include "common/async/no_throw.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -8,7 +10,6 @@
 namespace cupel::http {
 namespace {
 
-constexpr auto kNoThrow = boost::asio::as_tuple(boost::asio::use_awaitable);
 constexpr auto kNever = boost::asio::steady_timer::time_point::max();
 
 std::string to_text(const Event& event) {

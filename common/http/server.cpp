@@ -1,5 +1,6 @@
 #include "common/http/server.hpp"
 
+#include "common/async/no_throw.hpp"
 #include "common/http/connection.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -19,7 +20,6 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kAcceptBackOff{100};
 constexpr std::string_view kBusyAnswer =
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: "

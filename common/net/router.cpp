@@ -11,7 +11,7 @@
 namespace cupel::net {
 namespace {
 
-Error config_error(std::string what, std::string hint) {
+Error router_config_error(std::string what, std::string hint) {
   return {.code = Errc::bad_config, .what = std::move(what), .detail = {}, .hint = std::move(hint)};
 }
 
@@ -129,15 +129,15 @@ Result<std::unique_ptr<Router>> Router::bind(boost::asio::io_context& io, zmq::c
     return std::move(checked).error();
   }
   if (!options.key && !options.allow_plain) {
-    return config_error("no key for the socket at " + options.endpoint,
-                        "make one with 'cupel key generate'");
+    return router_config_error("no key for the socket at " + options.endpoint,
+                               "make one with 'cupel key generate'");
   }
   if (!options.key && !is_local_endpoint(options.endpoint)) {
-    return config_error("a socket without encryption at " + options.endpoint + " is refused",
-                        "plain sockets are for ipc:// and loopback addresses only");
+    return router_config_error("a socket without encryption at " + options.endpoint + " is refused",
+                               "plain sockets are for ipc:// and loopback addresses only");
   }
   if (options.key && zap == nullptr) {
-    return config_error("no trust list for the socket at " + options.endpoint, "");
+    return router_config_error("no trust list for the socket at " + options.endpoint, "");
   }
   try {
     auto state = std::make_shared<State>(io, context, zap, options.key.has_value(),

@@ -9,9 +9,9 @@ namespace cupel::text {
 namespace {
 
 /// nlohmann's SAX events as builder calls. JSON has no places here: line 0.
-class Events final : public nlohmann::json_sax<nlohmann::json> {
+class JsonEvents final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit Events(DocumentBuilder& builder) : builder_(builder) {}
+  explicit JsonEvents(DocumentBuilder& builder) : builder_(builder) {}
 
   bool null() override { return builder_.null(0, 0), true; }
   bool boolean(bool value) override { return plain(value ? "true" : "false"); }
@@ -61,7 +61,7 @@ Document read_json(std::string_view text, const std::string& file, const Documen
   }
   DocumentBuilder builder(file, limits);
   try {
-    Events events(builder);
+    JsonEvents events(builder);
     if (nlohmann::json::sax_parse(text.begin(), text.end(), &events)) return builder.finish();
     return {std::nullopt, {{file, 0, 0, Errc::yaml_syntax, events.error(), ""}}};
   } catch (StopReading& stopped) {

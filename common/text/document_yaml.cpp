@@ -24,9 +24,9 @@ int column_of(const YAML::Mark& mark) {
 }
 
 /// Turns yaml-cpp's events into builder calls and refuses what a file of ours never needs.
-class Events final : public YAML::EventHandler {
+class YamlEvents final : public YAML::EventHandler {
  public:
-  explicit Events(DocumentBuilder& builder) : builder_(builder) {}
+  explicit YamlEvents(DocumentBuilder& builder) : builder_(builder) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
@@ -193,7 +193,7 @@ Document read_yaml(std::string_view text, const std::string& file, const Documen
     ViewBuffer buffer(text);
     std::istream stream(&buffer);
     YAML::Parser parser(stream);
-    Events events(builder);
+    YamlEvents events(builder);
     while (parser.HandleNextDocument(events)) {
     }
     if (const auto& mark = events.last_quoted(); mark && opens_for_ever(text, *mark)) {

@@ -7,7 +7,7 @@ namespace {
 using cupel::wire::read;
 using cupel::wire::write;
 
-struct ToCoordinatorWriter {
+struct BulkToCoordinatorWriter {
   schema::Envelope::Builder out;
   void operator()(const PutBegin& value) {
     auto to = out.initPutBegin();
@@ -40,7 +40,7 @@ struct ToCoordinatorWriter {
   }
 };
 
-struct ToWorkerWriter {
+struct BulkToWorkerWriter {
   schema::Envelope::Builder out;
   void operator()(const PutReady& value) {
     auto to = out.initPutReady();
@@ -74,11 +74,11 @@ Digest needed_digest(capnp::Data::Reader in) {
 }  // namespace
 
 void write(schema::Envelope::Builder out, const BulkToCoordinator& message) {
-  std::visit(ToCoordinatorWriter{out}, message);
+  std::visit(BulkToCoordinatorWriter{out}, message);
 }
 
 void write(schema::Envelope::Builder out, const BulkToWorker& message) {
-  std::visit(ToWorkerWriter{out}, message);
+  std::visit(BulkToWorkerWriter{out}, message);
 }
 
 BulkToCoordinator read_bulk_to_coordinator(schema::Envelope::Reader in) {

@@ -68,7 +68,7 @@ Result<sql::StoreLocation> store_of(const config::Settings& settings, const std:
                                    std::move(password));
 }
 
-Duration milliseconds(const config::Settings& settings, std::string_view name) {
+Duration milliseconds_of(const config::Settings& settings, std::string_view name) {
   return std::chrono::milliseconds(settings.number(name));
 }
 
@@ -217,7 +217,7 @@ Result<Options> options_from(const config::Settings& settings) {
   options.shared_dir =
       settings.is_set("shared_dir") ? settings.text("shared_dir") : options.data_dir;
   options.name = settings.is_set("name") ? settings.text("name") : host_name();
-  options.leader_lease = milliseconds(settings, "leader_lease_ms");
+  options.leader_lease = milliseconds_of(settings, "leader_lease_ms");
   options.listen = settings.text("listen");
   options.control = settings.text("control");
   options.bulk = settings.text("bulk");
@@ -235,12 +235,12 @@ Result<Options> options_from(const config::Settings& settings) {
   options.retention = {.events = settings.duration("keep_events"),
                        .artifacts = settings.duration("keep_artifacts"),
                        .period = settings.duration("retention_period")};
-  options.machine.heartbeat = milliseconds(settings, "heartbeat_ms");
-  options.machine.lease = milliseconds(settings, "lease_ms");
+  options.machine.heartbeat = milliseconds_of(settings, "heartbeat_ms");
+  options.machine.lease = milliseconds_of(settings, "lease_ms");
   options.machine.task_max = settings.duration("max_task");
-  options.machine.holder_grace = milliseconds(settings, "holder_grace_ms");
-  options.machine.backoff_first = milliseconds(settings, "backoff_ms");
-  options.machine.quarantine = milliseconds(settings, "quarantine_ms");
+  options.machine.holder_grace = milliseconds_of(settings, "holder_grace_ms");
+  options.machine.backoff_first = milliseconds_of(settings, "backoff_ms");
+  options.machine.quarantine = milliseconds_of(settings, "quarantine_ms");
   options.machine.quarantine_failures =
       static_cast<std::uint32_t>(settings.number("quarantine_failures"));
   options.machine.quarantine_percent =

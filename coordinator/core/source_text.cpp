@@ -2,6 +2,7 @@
 
 #include "common/core/json.hpp"
 #include "common/core/json_text.hpp"
+#include "common/core/overloaded.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -11,13 +12,6 @@
 
 namespace cupel::coordinator {
 namespace {
-
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
-template <typename... Handlers>
-Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 constexpr char kGit = 'g';
 constexpr char kBundle = 'b';

@@ -1,5 +1,7 @@
 #include "coordinator/http/event_hub.hpp"
 
+#include "common/async/no_throw.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -16,7 +18,6 @@ namespace {
 namespace asio = boost::asio;
 using cupel::http::EventStream;
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint32_t kRowsAtOnce = 256;
 
 bool is_over(CampaignState state) {

@@ -42,8 +42,11 @@ if(CUPEL_PRECOMPILE)
   endforeach()
 endif()
 
+# The same builds compile several files of a target as one: what they instantiate alike is compiled once. Names in
+# the anonymous namespaces of one folder must differ for that; a clash is an error of the compiler.
 function(cupel_precompile target kind)
   if(CUPEL_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM cupel_pch_${kind})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()

@@ -1,5 +1,7 @@
 #include "tests/engine_scenarios/connection.hpp"
 
+#include "common/async/no_throw.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
@@ -17,7 +19,6 @@ namespace cupel::scenarios {
 namespace {
 
 namespace asio = boost::asio;
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kHeadBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kBodyBytesMax = std::size_t{4} << 20U;
 

@@ -13,12 +13,12 @@
 namespace cupel::scenarios {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = 1U << 20U;
+constexpr std::uint64_t kDocumentBytesMax = 1U << 20U;
 // Not the engine's: the table says where it is shown.
 const std::set<std::string> kNoScenario = {"L18"};
 
 std::string source_file(const std::string& path) {
-  return fs::read_file(std::string(CUPEL_SOURCE_DIR) + "/" + path, kFileBytesMax).value();
+  return fs::read_file(std::string(CUPEL_SOURCE_DIR) + "/" + path, kDocumentBytesMax).value();
 }
 
 std::map<std::string, std::string> table_rows(const std::string& text) {
@@ -37,7 +37,7 @@ TEST(EngineScenariosDocument, EveryEntryHasAScenarioAndEveryScenarioAnEntry) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().stem().string();
     const ReadScenario read =
-        read_scenario(fs::read_file(entry.path().string(), kFileBytesMax).value(), name);
+        read_scenario(fs::read_file(entry.path().string(), kDocumentBytesMax).value(), name);
     ASSERT_TRUE(read.scenario) << name;
     EXPECT_TRUE(!read.scenario->covers.empty() || name == "healthy-run") << name;
     for (const std::string& id : read.scenario->covers) {

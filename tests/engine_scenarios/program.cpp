@@ -1,5 +1,6 @@
 // What a container writes, as our wrapper would: markers around the command's output, counts in the
 // trailer.
+#include "common/async/no_throw.hpp"
 #include "tests/engine_scenarios/model.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -10,7 +11,6 @@ namespace cupel::scenarios {
 namespace {
 
 namespace asio = boost::asio;
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr int kKilledCode = 137;
 
 std::string trailer(const Container& container, const Ending& ending) {

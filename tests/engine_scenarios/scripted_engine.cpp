@@ -1,5 +1,6 @@
 #include "tests/engine_scenarios/scripted_engine.hpp"
 
+#include "common/async/no_throw.hpp"
 #include "tests/engine_scenarios/connection.hpp"
 #include "tests/engine_scenarios/model.hpp"
 
@@ -21,7 +22,6 @@ using Kind = Action::Kind;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr int kBacklog = 1024;
 
 void rethrow(const std::exception_ptr& failure) {

@@ -1,6 +1,7 @@
 #include "tests/engine_scenarios/stage.hpp"
 
 #include "common/async/clock.hpp"
+#include "common/async/no_throw.hpp"
 #include "common/fs/files.hpp"
 #include "tests/engine_scenarios/client_calls.hpp"
 #include "tests/engine_scenarios/facts.hpp"
@@ -28,7 +29,6 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr Duration kSettling = std::chrono::seconds(2);
 constexpr std::size_t kDifferencesMax = 30;
 

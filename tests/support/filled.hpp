@@ -112,6 +112,14 @@ bool same(const T& a, const T& b) {
   }
 }
 
+template <typename T>
+T filled() {
+  T value;
+  std::uint64_t seed = 0;
+  fill(value, seed);
+  return value;
+}
+
 /// One filled value of every alternative of a variant.
 template <typename... T>
 std::vector<std::variant<T...>> filled_alternatives(const std::variant<T...>&) {

@@ -21,7 +21,7 @@ constexpr const char* kSumPrefix = "sum:";
 // The go command wants a main module; this one requires nothing and is thrown away.
 constexpr const char* kEmptyModule = "module cupel.invalid/acquire\n\ngo 1.16\n";
 
-struct Job {
+struct ModuleJob {
   AcquireContext context;
   ModuleSource module;
   std::string pinned;
@@ -30,7 +30,7 @@ struct Job {
   AcquireMounts mounts;
   AcquireLog log;
 };
-using JobPtr = std::shared_ptr<Job>;
+using ModuleJobPtr = std::shared_ptr<ModuleJob>;
 using Answer = std::variant<DownloadedSource, AcquireStopped>;
 
 /// One word for a command line, neither an option nor a second version.
@@ -41,7 +41,7 @@ bool is_plain_word(const std::string& text) {
 }
 
 /// Blocking.
-std::optional<AcquireStopped> prepare(const JobPtr& job) {
+std::optional<AcquireStopped> prepare_module(const ModuleJobPtr& job) {
   Workspaces& workspaces = job->context.workspaces;
   auto source = workspaces.new_directory("empty");
   if (!source) return stopped_by(source.error());
@@ -62,7 +62,7 @@ std::optional<AcquireStopped> prepare(const JobPtr& job) {
 }
 
 /// Blocking.
-Answer unpack(const JobPtr& job, const DownloadedModule& module) {
+Answer unpack(const ModuleJobPtr& job, const DownloadedModule& module) {
   const auto zip = host_path(job->mounts.modcache, module.zip);
   const auto go_mod_file = host_path(job->mounts.modcache, module.go_mod);
   if (!zip || !go_mod_file || module.sum.empty()) {
@@ -93,7 +93,7 @@ Answer unpack(const JobPtr& job, const DownloadedModule& module) {
 }
 
 asio::awaitable<std::variant<DownloadedModule, AcquireStopped>> download(
-    JobPtr job, std::shared_ptr<CancelToken> cancel) {
+    ModuleJobPtr job, std::shared_ptr<CancelToken> cancel) {
   const std::string query = job->module.path + '@' + job->module.version;
   GoCommand command;
   command.arguments = {"mod", "download", "-modfile=/staging/go.mod", "-json", query};
@@ -127,9 +127,9 @@ asio::awaitable<Answer> download_module(AcquireContext context, ModuleSource mod
                                      shown_path(module.version) + "' is no module@version"));
   }
   asio::thread_pool& files = context.files;
-  const auto job = std::make_shared<Job>(
-      Job{std::move(context), std::move(module), std::move(pinned), limits, {}, {}, {}});
-  auto stopped = co_await offload(files, [job] { return prepare(job); });
+  const auto job = std::make_shared<ModuleJob>(
+      ModuleJob{std::move(context), std::move(module), std::move(pinned), limits, {}, {}, {}});
+  auto stopped = co_await offload(files, [job] { return prepare_module(job); });
   std::optional<DownloadedModule> downloaded;
   if (!stopped) {
     auto answer = co_await download(job, std::move(cancel));

@@ -237,9 +237,9 @@ asio::awaitable<std::variant<ModulesAcquired, AcquireStopped>> acquire_modules(
     stopped = job->work.unit.workspace.empty() ? co_await download_all(job, cancel)
                                                : co_await list_workspace(job, cancel);
   }
-  using Answer = std::variant<ModulesAcquired, AcquireStopped>;
-  co_return co_await offload(files, [job, stopped]() -> Answer {
-    Answer answer = stopped ? Answer(*stopped) : record(job);
+  using ModulesAnswer = std::variant<ModulesAcquired, AcquireStopped>;
+  co_return co_await offload(files, [job, stopped]() -> ModulesAnswer {
+    ModulesAnswer answer = stopped ? ModulesAnswer(*stopped) : record(job);
     const bool recorded = std::holds_alternative<ModulesAcquired>(answer);
     discard_mounts(job->context.workspaces, job->mounts, recorded || job->after.has_value());
     return answer;

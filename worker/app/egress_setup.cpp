@@ -8,8 +8,6 @@ namespace cupel::worker {
 
 namespace {
 
-constexpr std::uint64_t kNetrcBytesMax = 1ULL << 20;
-
 egress::Choice choice_of(const Options& options) {
   if (options.egress == "enforced") return egress::Choice::enforced;
   return options.egress == "configured" ? egress::Choice::configured : egress::Choice::as_can_be;

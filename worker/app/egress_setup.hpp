@@ -9,9 +9,13 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <cstdint>
 #include <memory>
 
 namespace cupel::worker {
+
+/// More is no netrc file.
+inline constexpr std::uint64_t kNetrcBytesMax = 1ULL << 20;
 
 /// References outlive the gate. Errors: bad_config for a proxy that can't be used, and those of
 /// reading the netrc file.

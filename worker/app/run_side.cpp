@@ -33,7 +33,6 @@ constexpr Duration kPrepareRetryFirst = seconds(1);
 constexpr Duration kPrepareRetryMax = seconds(30);
 constexpr Duration kEnginePeriod = seconds(10);
 constexpr Duration kDiskPeriod = seconds(2);
-constexpr std::uint64_t kNetrcBytesMax = 1ULL << 20;
 constexpr std::uint64_t kWrapperBytesMax = 64ULL << 20;
 
 void report(const std::exception_ptr& failure) {

@@ -31,7 +31,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-void report(const std::exception_ptr& failure) {
+void report_attempt(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const std::exception& e) {
@@ -45,7 +45,7 @@ TaskRunner::TaskRunner(RunnerParts parts, OnFinished finished, OnOutput output)
     : parts_(std::move(parts)),
       finished_(std::move(finished)),
       output_(std::move(output)),
-      group_(parts_.loop.get_executor(), report) {}
+      group_(parts_.loop.get_executor(), report_attempt) {}
 
 TaskRunner::~TaskRunner() = default;
 

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 22> kCalls = {
 constexpr std::array kFailures = {docker::CallOutcome::refused, docker::CallOutcome::timeout,
                                   docker::CallOutcome::unreachable, docker::CallOutcome::protocol,
                                   docker::CallOutcome::cancelled};
-constexpr std::array<std::string_view, 3> kPostRun = {"kill", "logs", "remove"};
+constexpr std::array<std::string_view, 3> kPostRunCalls = {"kill", "logs", "remove"};
 constexpr std::array kKills = {
     std::pair{EndedBy::check_limit, std::string_view("timeout")},
     std::pair{EndedBy::wrapper_limit, std::string_view("wrapper_timeout")},
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 3> kOrphans = {"own", "foreign", "gone"};
 
 constexpr const char* kEgressRefusedHelp = "Requests that the egress proxy refused";
 
-double seconds(Duration duration) {
+double in_seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 double count(std::uint64_t value) {
@@ -61,13 +61,13 @@ WorkerMetrics::WorkerMetrics(app::Metrics& base, const docker::EngineBudgets& bu
                     {{"call", text(call)}, {"reason", text(docker::name(failure))}});
     }
   }
-  for (const auto call : kPostRun) {
+  for (const auto call : kPostRunCalls) {
     base_.counter("cupel_postrun_budget_exhausted_total", kExhaustedHelp, {{"call", text(call)}});
     const Duration budget = call == "kill"   ? budgets.kill
                             : call == "logs" ? budgets.logs
                                              : budgets.remove;
     base_.gauge("cupel_postrun_budget_seconds", "Budget of a post-run call", {{"call", text(call)}})
-        .Set(seconds(budget));
+        .Set(in_seconds(budget));
   }
   for (const auto profile : {Profile::acquire, Profile::mutate, Profile::execute, Profile::tool}) {
     base_.histogram("cupel_container_run_seconds", kRunHelp, app::run_buckets(),
@@ -126,7 +126,7 @@ void WorkerMetrics::engine_call(const docker::CallObservation& call) {
     base_
         .histogram("cupel_engine_call_duration_seconds", kDurationHelp, app::engine_buckets(),
                    {{"call", text(call.call)}})
-        .Observe(seconds(call.elapsed));
+        .Observe(in_seconds(call.elapsed));
   }
   if (call.outcome == docker::CallOutcome::ok) return;
   base_
@@ -134,7 +134,7 @@ void WorkerMetrics::engine_call(const docker::CallObservation& call) {
                {{"call", text(call.call)}, {"reason", text(docker::name(call.outcome))}})
       .Increment();
   if (call.outcome != docker::CallOutcome::timeout) return;
-  for (const auto post_run : kPostRun) {
+  for (const auto post_run : kPostRunCalls) {
     if (call.call == post_run) {
       base_
           .counter("cupel_postrun_budget_exhausted_total", kExhaustedHelp,
@@ -148,7 +148,7 @@ void WorkerMetrics::run_ended(const RunObservation& run) {
   base_
       .histogram("cupel_container_run_seconds", kRunHelp, app::run_buckets(),
                  {{"kind", text(name(run.profile))}})
-      .Observe(seconds(run.wall));
+      .Observe(in_seconds(run.wall));
   base_.counter("cupel_engine_wait_breaks_total", kBreakHelp).Increment(run.wait_breaks);
   for (const auto& [ended, reason] : kKills) {
     if (run.ended_by == ended) {

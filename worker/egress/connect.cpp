@@ -1,5 +1,6 @@
 #include "worker/egress/connect.hpp"
 
+#include "common/async/no_throw.hpp"
 #include "common/async/with_budget.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -22,7 +23,6 @@ using asio::ip::tcp;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr Duration kConnectLimit = std::chrono::seconds(15);
 constexpr std::uint32_t kAnswerBytesMax = 16 * 1024;
 

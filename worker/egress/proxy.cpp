@@ -1,5 +1,6 @@
 #include "worker/egress/proxy.hpp"
 
+#include "common/async/no_throw.hpp"
 #include "worker/egress/parse_head.hpp"
 #include "worker/egress/proxy_state.hpp"
 
@@ -25,7 +26,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr Duration kLookPeriod = std::chrono::seconds(1);
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);  // no descriptors left
 

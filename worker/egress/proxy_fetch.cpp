@@ -1,5 +1,6 @@
 // GET and HEAD: the proxy asks the target itself, by TLS and with its credentials where it has
 // some.
+#include "common/async/no_throw.hpp"
 #include "worker/egress/connect.hpp"
 #include "worker/egress/proxy_state.hpp"
 
@@ -25,8 +26,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t kPieceBytes = 64 * 1024;
+constexpr std::size_t kFetchPieceBytes = 64 * 1024;
 constexpr std::uint32_t kAnswerHeadBytesMax = 32 * 1024;
 
 using Request = http::request<http::empty_body>;
@@ -97,7 +97,7 @@ asio::awaitable<bool> pass_on(ConnectionPtr connection, Stream& stream, Target t
   const auto [no_head, head_bytes] =
       co_await http::async_write_header(connection->client, serializer, kNoThrow);
   if (no_head || !connection->moved(head_bytes)) co_return false;
-  const auto piece = std::make_unique<std::array<char, kPieceBytes>>();
+  const auto piece = std::make_unique<std::array<char, kFetchPieceBytes>>();
   while (!asked.head && !serializer.is_done()) {
     if (!parser.is_done()) {
       parser.get().body().data = piece->data();

@@ -1,4 +1,5 @@
 // CONNECT: bytes both ways, counted.
+#include "common/async/no_throw.hpp"
 #include "worker/egress/connect.hpp"
 #include "worker/egress/proxy_state.hpp"
 
@@ -18,7 +19,6 @@ using asio::ip::tcp;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kPieceBytes = 64 * 1024;
 
 /// Until `from` ends; then `to` is told. A failure, or an allowance that is used up, ends both

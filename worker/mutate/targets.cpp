@@ -214,9 +214,10 @@ std::vector<Asked> direct_modules(const change::ManifestSide& side) {
   return asked;
 }
 
-using Answer = std::variant<Targets, AcquireStopped>;
+using TargetsAnswer = std::variant<Targets, AcquireStopped>;
 
-asio::awaitable<Answer> find_named(JobPtr job, Upgrade rules, std::shared_ptr<CancelToken> cancel) {
+asio::awaitable<TargetsAnswer> find_named(JobPtr job, Upgrade rules,
+                                          std::shared_ptr<CancelToken> cancel) {
   Targets targets;
   std::vector<Asked> asked;
   if (auto stopped = sort_named(job, rules, targets, asked)) co_return *std::move(stopped);
@@ -235,8 +236,8 @@ asio::awaitable<Answer> find_named(JobPtr job, Upgrade rules, std::shared_ptr<Ca
   co_return targets;
 }
 
-asio::awaitable<Answer> find_smallest(JobPtr job, Upgrade rules,
-                                      std::shared_ptr<CancelToken> cancel) {
+asio::awaitable<TargetsAnswer> find_smallest(JobPtr job, Upgrade rules,
+                                             std::shared_ptr<CancelToken> cancel) {
   Targets targets;
   auto found =
       co_await discover(job, direct_modules(job->applied.before), rules, true, nullptr, cancel);
@@ -257,8 +258,8 @@ asio::awaitable<Answer> find_smallest(JobPtr job, Upgrade rules,
   co_return targets;
 }
 
-asio::awaitable<Answer> find_vulnerable(JobPtr job, Upgrade rules,
-                                        std::shared_ptr<CancelToken> cancel) {
+asio::awaitable<TargetsAnswer> find_vulnerable(JobPtr job, Upgrade rules,
+                                               std::shared_ptr<CancelToken> cancel) {
   Targets targets;
   const change::Fixes plan = change::plan_fixes(job->work.vulnerabilities);
   for (const auto& words : plan.notes) job->notes.push_back(note("no_fix: " + words));
@@ -296,8 +297,8 @@ asio::awaitable<Answer> find_vulnerable(JobPtr job, Upgrade rules,
 
 }  // namespace
 
-asio::awaitable<Answer> find_targets(JobPtr job, Upgrade rules,
-                                     std::shared_ptr<CancelToken> cancel) {
+asio::awaitable<TargetsAnswer> find_targets(JobPtr job, Upgrade rules,
+                                            std::shared_ptr<CancelToken> cancel) {
   if (!job->work.resolved.empty()) {
     Targets targets;
     targets.exact = job->work.resolved;

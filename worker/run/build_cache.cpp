@@ -1,5 +1,6 @@
 #include "worker/run/build_cache.hpp"
 
+#include "common/async/no_throw.hpp"
 #include "common/crash/crash_point.hpp"
 #include "common/fs/files.hpp"
 #include "worker/run/offload.hpp"
@@ -21,7 +22,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 /// Grows when the commands or the environment of seed runs change: older seeds are not used then.
 constexpr std::string_view kRecipe = "r2";
 constexpr std::string_view kCompleteMarker = "complete";

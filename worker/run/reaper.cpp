@@ -1,5 +1,6 @@
 #include "worker/run/reaper.hpp"
 
+#include "common/async/no_throw.hpp"
 #include "common/async/task_group.hpp"
 #include "worker/core/engine/container_spec.hpp"
 
@@ -18,11 +19,7 @@ namespace cupel::worker {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
-namespace {
-
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
-
-}  // namespace
+namespace {}  // namespace
 
 Reaper::Reaper(docker::Client& engine, ReaperOptions options, LiveRuns live_runs, WallClock clock)
     : engine_(engine),

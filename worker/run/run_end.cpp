@@ -1,5 +1,6 @@
 // How a run comes to its end: the engine's word for it, and the limit, the cancellation or the disk
 // budget that makes one.
+#include "common/async/no_throw.hpp"
 #include "worker/run/run_session.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -17,7 +18,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr Duration kAgainMax = std::chrono::seconds(5);
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "worker/run/run_executor.hpp"
 
 #include "common/async/clock.hpp"
+#include "common/async/no_throw.hpp"
 #include "common/fs/files.hpp"
 #include "worker/run/run_session.hpp"
 
@@ -16,7 +17,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr Duration kInspectionLimit = std::chrono::minutes(5);
 constexpr int kCreatesMax = 2;  // of one run: one more where the first is lost
 constexpr std::string_view kCompilerLabel = "cupel.image.cc";

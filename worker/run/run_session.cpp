@@ -1,5 +1,6 @@
 #include "worker/run/run_session.hpp"
 
+#include "common/async/no_throw.hpp"
 #include "common/fs/files.hpp"
 #include "worker/run/offload.hpp"
 
@@ -16,7 +17,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 constexpr int kLogReadsMax = 2;
 constexpr std::int32_t kKilledCode = 128 + 9;
 

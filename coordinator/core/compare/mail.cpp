@@ -77,7 +77,7 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-std::string text_at(const json& object, const char* key) {
+std::string text_in(const json& object, const char* key) {
   if (!object.is_object()) return {};
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -91,9 +91,9 @@ const json& at(const json& object, const char* key) {
 }
 
 std::string move_text(const json& move) {
-  const std::string from = text_at(move, "from");
-  const std::string to = text_at(move, "to");
-  const std::string module = text_at(move, "module");
+  const std::string from = text_in(move, "from");
+  const std::string to = text_in(move, "to");
+  const std::string module = text_in(move, "module");
   if (from.empty()) return module + " " + to + " (new)";
   if (to.empty()) return module + " " + from + " (gone)";
   return module + " " + from + " -> " + to;
@@ -105,25 +105,25 @@ std::string subject_of(const json& change, const json& asked, const std::string&
     if (at(move, "target") == true) targets.push_back(&move);
   }
   if (!at(asked, "upgrade").is_null() && targets.size() == 1) {
-    return "Upgrade " + text_at(*targets[0], "module") + " to " + text_at(*targets[0], "to");
+    return "Upgrade " + text_in(*targets[0], "module") + " to " + text_in(*targets[0], "to");
   }
   if (!at(asked, "upgrade").is_null()) {
     const json& resolved = at(change, "resolved");
     if (resolved.size() == 1) {
-      return "Upgrade " + text_at(resolved[0], "module") + " to " + text_at(resolved[0], "version");
+      return "Upgrade " + text_in(resolved[0], "module") + " to " + text_in(resolved[0], "version");
     }
     return "Upgrade " + std::to_string(std::max(targets.size(), resolved.size())) + " modules";
   }
-  if (!at(asked, "go").is_null()) return "Raise the go line to " + text_at(change, "go_after");
+  if (!at(asked, "go").is_null()) return "Raise the go line to " + text_in(change, "go_after");
   if (!at(asked, "replace").is_null() && at(asked, "replace").size() == 1) {
-    return "Replace " + text_at(at(asked, "replace")[0], "module");
+    return "Replace " + text_in(at(asked, "replace")[0], "module");
   }
   return name.empty() ? "Apply the change" : "Apply " + name;
 }
 
 std::string side_text(const json& side) {
   if (!side.is_object()) return "not run";
-  return text_at(side, "outcome") + " (failed in " + at(side, "failed").dump() + " of " +
+  return text_in(side, "outcome") + " (failed in " + at(side, "failed").dump() + " of " +
          at(side, "counted").dump() + " runs)";
 }
 
@@ -156,15 +156,15 @@ MailFacts describe_patch(const json& unit, const json& document, std::string dif
   const json& comparison = at(unit, "comparison");
   const json& change = at(comparison, "change");
   MailFacts facts;
-  facts.subject = subject_of(change, at(document, "change"), text_at(document, "name"));
+  facts.subject = subject_of(change, at(document, "change"), text_in(document, "name"));
   facts.diff = std::move(diff);
-  facts.committed = parse_rfc3339(text_at(unit, "committed")).value_or(WallTime{});
+  facts.committed = parse_rfc3339(text_in(unit, "committed")).value_or(WallTime{});
   std::vector<std::string>& body = facts.body;
-  if (const std::string why = text_at(document, "description"); !why.empty()) {
+  if (const std::string why = text_in(document, "description"); !why.empty()) {
     body.push_back(why);
     body.emplace_back();
   }
-  body.push_back("Verdict: " + text_at(unit, "verdict"));
+  body.push_back("Verdict: " + text_in(unit, "verdict"));
   body.push_back("  before: " + side_text(at(comparison, "before")));
   body.push_back("  after:  " + side_text(at(comparison, "after")));
   const json& moved = at(change, "moved");
@@ -178,24 +178,24 @@ MailFacts describe_patch(const json& unit, const json& document, std::string dif
       body.push_back("  and " + std::to_string(moved.size() - kMovesShown) + " more");
     }
   }
-  if (text_at(change, "go_before") != text_at(change, "go_after")) {
-    body.push_back("Go line: " + text_at(change, "go_before") + " -> " +
-                   text_at(change, "go_after"));
+  if (text_in(change, "go_before") != text_in(change, "go_after")) {
+    body.push_back("Go line: " + text_in(change, "go_before") + " -> " +
+                   text_in(change, "go_after"));
   }
   body.emplace_back();
-  body.push_back("Repository: " + text_at(unit, "repository"));
-  body.push_back("Commit: " + text_at(unit, "commit"));
-  body.push_back("Tree: " + text_at(unit, "tree"));
-  body.push_back("Module: " + text_at(unit, "module") + " in " + text_at(unit, "dir"));
+  body.push_back("Repository: " + text_in(unit, "repository"));
+  body.push_back("Commit: " + text_in(unit, "commit"));
+  body.push_back("Tree: " + text_in(unit, "tree"));
+  body.push_back("Module: " + text_in(unit, "module") + " in " + text_in(unit, "dir"));
   const json& conditions = at(at(comparison, "after"), "conditions");
-  body.push_back("Image: " + text_at(conditions, "image") + " (" +
-                 text_at(conditions, "go_version") + ")");
+  body.push_back("Image: " + text_in(conditions, "image") + " (" +
+                 text_in(conditions, "go_version") + ")");
   for (const json& check : at(unit, "checks")) {
     std::string line = "Check: ";
     for (const json& word : at(check, "command")) {
       if (word.is_string()) line += word.get<std::string>() + " ";
     }
-    body.push_back(line + "-> " + text_at(check, "outcome"));
+    body.push_back(line + "-> " + text_in(check, "outcome"));
   }
   return facts;
 }

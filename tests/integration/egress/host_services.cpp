@@ -1,5 +1,7 @@
 #include "tests/integration/egress/host_services.hpp"
 
+#include "common/async/no_throw.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -21,7 +23,6 @@ using asio::ip::udp;
 
 namespace {
 
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 using Answer = std::function<std::string(const std::string&)>;
 
 asio::awaitable<void> answer_once(tcp::socket socket, Answer answer) {

@@ -1,5 +1,7 @@
 #include "tests/integration/sandbox/engine_between.hpp"
 
+#include "common/async/no_throw.hpp"
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -13,8 +15,6 @@ namespace asio = boost::asio;
 using Unix = asio::local::stream_protocol;
 
 namespace {
-
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 struct Pair {
   Unix::socket client;

@@ -62,7 +62,7 @@ class Pair(harness.Fleet):
         self.postgres = cluster or postgres_cluster.Cluster()
         self.postgres.sql("CREATE DATABASE fleet")
         self.store = self.postgres.url("fleet")
-        self.engine = engine
+        self.with_engine = engine
         self.pair = []
         settings = dict(worker_settings or {})
         if not engine:
@@ -136,7 +136,7 @@ class Pair(harness.Fleet):
             command += [f"--{name}", str(value)]
         worker = harness.Daemon(f"w{index}", command, self.dir / f"w{index}.log", self.environment)
         self.workers.append(worker)
-        if self.engine:
+        if self.with_engine:
             self.start_worker(index)
         else:
             worker.start()

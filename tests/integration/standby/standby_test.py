@@ -153,7 +153,7 @@ class WithoutEngine(PairCase):
             except OSError:
                 pass
         # Each is small, and there is room in pages that exist: until the server needs a new one.
-        large = CAMPAIGN + "description: " + "x" * 500_000 + "\n"
+        large = CAMPAIGN + "".join(f"  - module: example.com/nothing{i}@v1.0.0\n" for i in range(4000))
         statuses = set()
         deadline = time.monotonic() + 60
         while 503 not in statuses and 507 not in statuses and time.monotonic() < deadline:

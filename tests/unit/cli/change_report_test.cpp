@@ -28,9 +28,9 @@ json introduced(const std::string& test, const std::string& signature,
   return item;
 }
 
-json unit(const std::string& name, const std::string& verdict,
-          json introduced_items = json::array(), const std::string& patch = "withheld",
-          json codes = json::array()) {
+json changed_unit(const std::string& name, const std::string& verdict,
+                  json introduced_items = json::array(), const std::string& patch = "withheld",
+                  json codes = json::array()) {
   return {{"id", "u-" + name},
           {"repository", name},
           {"dir", "."},
@@ -44,29 +44,30 @@ json unit(const std::string& name, const std::string& verdict,
             {"patch", {{"state", patch}, {"codes", std::move(codes)}}}}}};
 }
 
-ReportData sample() {
+ReportData changed_sample() {
   ReportData data;
   data.campaign = {{"id", "c-1"}, {"name", "up"}, {"state", "finished"}};
   data.document = {{"change", {{"upgrade", json::object()}}},
                    {"confirm", {{"runs", 3}, {"need", 3}}}};
   data.results = {
-      unit("a", "regressed",
-           {introduced("TestA", "s1", "example.com/lib"), introduced("TestB", "s2")}, "withheld",
-           {"verdict:regressed"}),
-      unit("b", "regressed", json::array({introduced("TestB", "s2")}), "withheld",
-           {"verdict:regressed"}),
-      unit("c", "regressed", json::array({introduced("TestX", "s3", "example.com/lib")}),
-           "withheld", {"verdict:regressed"}),
-      unit("d", "regressed", json::array({introduced("TestY", "s4", "example.com/lib")}),
-           "withheld", {"verdict:regressed"}),
-      unit("e", "compatible", json::array(), "ready"),
-      unit("f", "compatible", json::array(), "withheld", {"go_directive_changed", "not_tidy"}),
-      unit("g", "flaky")};
+      changed_unit("a", "regressed",
+                   {introduced("TestA", "s1", "example.com/lib"), introduced("TestB", "s2")},
+                   "withheld", {"verdict:regressed"}),
+      changed_unit("b", "regressed", json::array({introduced("TestB", "s2")}), "withheld",
+                   {"verdict:regressed"}),
+      changed_unit("c", "regressed", json::array({introduced("TestX", "s3", "example.com/lib")}),
+                   "withheld", {"verdict:regressed"}),
+      changed_unit("d", "regressed", json::array({introduced("TestY", "s4", "example.com/lib")}),
+                   "withheld", {"verdict:regressed"}),
+      changed_unit("e", "compatible", json::array(), "ready"),
+      changed_unit("f", "compatible", json::array(), "withheld",
+                   {"go_directive_changed", "not_tidy"}),
+      changed_unit("g", "flaky")};
   return data;
 }
 
 TEST(CountPatches, SaysWhyTheyAreWithheld) {
-  const PatchCounts counts = count_patches(sample().results);
+  const PatchCounts counts = count_patches(changed_sample().results);
 
   EXPECT_EQ(counts.ready, 1U);
   EXPECT_EQ(counts.withheld, 6U);
@@ -75,8 +76,9 @@ TEST(CountPatches, SaysWhyTheyAreWithheld) {
 }
 
 TEST(NoiseOf, CountsTheSampleAndStatesTheExpectation) {
-  ReportData data = sample();
-  EXPECT_THAT(noise_sentence(noise_of(data)), HasSubstr("not measured (no A/A sample), at most"));
+  ReportData data = changed_sample();
+  EXPECT_THAT(noise_sentence(noise_of(data)),
+              HasSubstr("not measured (no A/A changed_sample), at most"));
   data.results[4]["comparison"]["aa"] = {{"agree", true}};
   data.results[5]["comparison"]["aa"] = {{"agree", false}};
 
@@ -90,7 +92,7 @@ TEST(NoiseOf, CountsTheSampleAndStatesTheExpectation) {
 }
 
 TEST(NoiseOf, TellsOfAPlainValidationOnlyWhatItsSampleShows) {
-  ReportData data = sample();
+  ReportData data = changed_sample();
   data.document = {{"change", {{"none", json::object()}}}};
   EXPECT_EQ(noise_sentence(noise_of(data)), "");
   data.results[0]["comparison"]["aa"] = {{"agree", false}};
@@ -104,7 +106,7 @@ TEST(NoiseOf, TellsOfAPlainValidationOnlyWhatItsSampleShows) {
 }
 
 TEST(Reports, OfACampaignWithAChangeNamePatchesAndNoise) {
-  const ReportData data = sample();
+  const ReportData data = changed_sample();
 
   EXPECT_THAT(report_markdown(data, 0), HasSubstr("Patches: 1 ready, 6 withheld"));
   EXPECT_EQ(json::parse(report_json(data))["changes"]["patches"]["ready"], 1);
@@ -112,7 +114,7 @@ TEST(Reports, OfACampaignWithAChangeNamePatchesAndNoise) {
 }
 
 TEST(Reports, OfAPlainValidationSayNothingAboutChanges) {
-  ReportData data = sample();
+  ReportData data = changed_sample();
   data.document = {{"change", {{"none", json::object()}}}};
 
   EXPECT_EQ(changes_markdown(data), "");
@@ -120,7 +122,7 @@ TEST(Reports, OfAPlainValidationSayNothingAboutChanges) {
 }
 
 TEST(ReportMarkdown, SaysOnHowManyRunsAFindingWas) {
-  ReportData data = sample();
+  ReportData data = changed_sample();
   data.results[0]["findings"] = {{{"kind", "test_failure"}, {"message", "x"}}};
 
   EXPECT_THAT(report_markdown(data, 0),
@@ -129,8 +131,8 @@ TEST(ReportMarkdown, SaysOnHowManyRunsAFindingWas) {
 }
 
 TEST(ReportJunit, FailsOnlyForWhatTheChangeBrought) {
-  ReportData data = sample();
-  data.results = {unit("a", "broken_before")};
+  ReportData data = changed_sample();
+  data.results = {changed_unit("a", "broken_before")};
   data.results[0]["findings"] = {{{"kind", "test_failure"}, {"test", "TestOld"}}};
 
   const std::string text = report_junit(data);
@@ -140,8 +142,8 @@ TEST(ReportJunit, FailsOnlyForWhatTheChangeBrought) {
 }
 
 TEST(ChangeNote, SaysWhatMovedAndWhatBecameOfThePatch) {
-  json one =
-      unit("a", "compatible", json::array(), "withheld", {"go_directive_changed", "not_tidy"});
+  json one = changed_unit("a", "compatible", json::array(), "withheld",
+                          {"go_directive_changed", "not_tidy"});
   one["comparison"]["change"] = {
       {"moved",
        {{{"module", "m.org/a"}, {"from", "v1.0.0"}, {"to", "v1.1.0"}, {"target", true}},
@@ -149,8 +151,8 @@ TEST(ChangeNote, SaysWhatMovedAndWhatBecameOfThePatch) {
 
   EXPECT_EQ(headline(one, 200),
             "m.org/a v1.0.0 -> v1.1.0; patch withheld: go_directive_changed, not_tidy");
-  EXPECT_EQ(change_note(unit("b", "compatible", json::array(), "none")), "");
-  EXPECT_EQ(change_note(unit("b", "compatible", json::array(), "ready")), "patch ready");
+  EXPECT_EQ(change_note(changed_unit("b", "compatible", json::array(), "none")), "");
+  EXPECT_EQ(change_note(changed_unit("b", "compatible", json::array(), "ready")), "patch ready");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ std::string shown(std::string_view log, std::size_t step) {
   return text;
 }
 
-constexpr std::string_view kLog =
+constexpr std::string_view kEventLog =
     "{\"Action\":\"start\",\"Package\":\"example.com/a\"}\n"
     "{\"Action\":\"output\",\"Package\":\"example.com/a\",\"Output\":\"=== RUN   TestA\\n\"}\n"
     "a line of the program\n"
@@ -37,11 +37,12 @@ constexpr std::string_view kText =
     "{\"Action\":\"outp";
 
 TEST(GoEventText, ShowsTheOutputOfEventsAndEveryOtherLineAsItIs) {
-  EXPECT_EQ(shown(kLog, kLog.size()), kText);
+  EXPECT_EQ(shown(kEventLog, kEventLog.size()), kText);
 }
 
 TEST(GoEventText, PiecesOfAnySizeGiveTheSameText) {
-  for (const std::size_t step : {1UL, 2UL, 7UL, 64UL}) EXPECT_EQ(shown(kLog, step), kText) << step;
+  for (const std::size_t step : {1UL, 2UL, 7UL, 64UL})
+    EXPECT_EQ(shown(kEventLog, step), kText) << step;
 }
 
 TEST(GoEventText, AnOverlongLineIsPassedOnWhole) {

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-json unit() {
+json repeated_unit() {
   return {{"repository", "https://example.com/a"},
           {"dir", "sub"},
           {"commit", "abc"},
@@ -35,7 +35,7 @@ bool shell_reads(const std::string& script) {
 }
 
 TEST(Reproduction, TakesLimitsFromTheCampaignAndTheImageFromTheSide) {
-  json one = unit();
+  json one = repeated_unit();
   one["comparison"] = {{"before", {{"conditions", {{"image", "sha256:before"}}}}}};
   const json document = {
       {"sandbox",
@@ -53,7 +53,7 @@ TEST(Reproduction, TakesLimitsFromTheCampaignAndTheImageFromTheSide) {
 
 TEST(ReproductionScript, IsAShellScriptWhateverTheWordsAre) {
   const std::string script =
-      reproduction_script(reproduction(unit(), json(), {"after", nullptr, ""}));
+      reproduction_script(reproduction(repeated_unit(), json(), {"after", nullptr, ""}));
 
   EXPECT_TRUE(shell_reads(script)) << script;
   EXPECT_THAT(script, HasSubstr("git clone 'https://example.com/a'\\''; rm -rf x' src\n"));
@@ -68,16 +68,16 @@ TEST(Reproduction, ShowsTheChecksOfTheSideThatIsAskedFor) {
                                                 {"exit_code", 0},
                                                 {"outcome", "passing"}}})}};
 
-  const json plan = reproduction(unit(), json(), {"before", before, ""});
+  const json plan = reproduction(repeated_unit(), json(), {"before", before, ""});
 
   ASSERT_EQ(plan["checks"].size(), 1U);
   EXPECT_EQ(plan["checks"][0]["outcome"], "passing");
 }
 
 TEST(Reproduction, KnowsVendoredUnitsAndThoseOfAWorkspace) {
-  json vendored = unit();
+  json vendored = repeated_unit();
   vendored["vendored"] = true;
-  json member_of = unit();
+  json member_of = repeated_unit();
   member_of["workspace"] = "go.work";
 
   EXPECT_EQ(reproduction(vendored, json(), {"before", nullptr, ""})["environment"]["GOFLAGS"],
@@ -88,7 +88,7 @@ TEST(Reproduction, KnowsVendoredUnitsAndThoseOfAWorkspace) {
 }
 
 TEST(ReproductionScript, AppliesTheChangeToTheFilesOfAPublishedModule) {
-  json one = unit();
+  json one = repeated_unit();
   one["dir"] = ".";
   one["tree"] = "abc123";
   one["source"] = {{"type", "module"}, {"path", "example.com/M"}, {"version", "v1.2.3"}};

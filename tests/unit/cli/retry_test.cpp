@@ -5,8 +5,8 @@
 namespace cupel::cli {
 namespace {
 
-json unit(const std::string& url, const std::string& dir, const std::string& verdict,
-          const std::string& commit = "c0ffee") {
+json tried_unit(const std::string& url, const std::string& dir, const std::string& verdict,
+                const std::string& commit = "c0ffee") {
   return {{"repository", url + "@main"},
           {"source", {{"type", "git"}, {"url", url}, {"ref", "main"}}},
           {"dir", dir},
@@ -18,9 +18,10 @@ ReportData earlier() {
   ReportData data;
   data.campaign = {{"id", "c-1"}};
   data.document = {{"name", "n"}, {"change", {{"go", {{"version", "1.26"}}}}}};
-  data.results = {unit("https://h/a", ".", "flaky"), unit("https://h/a", "sub", "inconclusive"),
-                  unit("https://h/a", "fine", "compatible"), unit("https://h/b", ".", "compatible"),
-                  unit("https://h/c", "", "inconclusive", "")};
+  data.results = {
+      tried_unit("https://h/a", ".", "flaky"), tried_unit("https://h/a", "sub", "inconclusive"),
+      tried_unit("https://h/a", "fine", "compatible"), tried_unit("https://h/b", ".", "compatible"),
+      tried_unit("https://h/c", "", "inconclusive", "")};
   return data;
 }
 
@@ -41,8 +42,8 @@ TEST(RetryDocument, KeepsWhatIsUpgradedInARepositoryAlone) {
   data.document["repositories"] = {{{"git", "https://h/a"}, {"upgrade", one}},
                                    {{"git", "https://h/a"}, {"upgrade", two}},
                                    {{"git", "https://h/a"}}};
-  data.results = {unit("https://h/a", ".", "flaky"), unit("https://h/a", ".", "flaky"),
-                  unit("https://h/a", ".", "flaky")};
+  data.results = {tried_unit("https://h/a", ".", "flaky"), tried_unit("https://h/a", ".", "flaky"),
+                  tried_unit("https://h/a", ".", "flaky")};
   for (std::size_t i = 0; i < 3; ++i) data.results[i]["ordinal"] = i;
 
   const auto document = retry_document(data, {"flaky"});
@@ -62,8 +63,9 @@ TEST(RetryDocument, NothingToDoIsSaid) {
 TEST(Merged, TheLaterAnswerOfAUnitCounts) {
   ReportData later;
   later.campaign = {{"id", "c-2"}};
-  later.results = {unit("https://h/a", ".", "compatible"), unit("https://h/a", "sub", "regressed"),
-                   unit("https://h/c", "x", "compatible", "abc")};
+  later.results = {tried_unit("https://h/a", ".", "compatible"),
+                   tried_unit("https://h/a", "sub", "regressed"),
+                   tried_unit("https://h/c", "x", "compatible", "abc")};
 
   const ReportData all = merged(earlier(), later);
 
@@ -77,10 +79,11 @@ TEST(Merged, OneRepositoryWithTwoQuestionsIsTwo) {
   ReportData before = earlier();
   before.document["repositories"] = {{{"git", "https://h/a"}, {"upgrade", one}},
                                      {{"git", "https://h/a"}, {"upgrade", two}}};
-  before.results = {unit("https://h/a", ".", "flaky"), unit("https://h/a", ".", "compatible")};
+  before.results = {tried_unit("https://h/a", ".", "flaky"),
+                    tried_unit("https://h/a", ".", "compatible")};
   ReportData later = before;
   later.document["repositories"].erase(1);
-  later.results = {unit("https://h/a", ".", "regressed")};
+  later.results = {tried_unit("https://h/a", ".", "regressed")};
   for (ReportData* data : {&before, &later}) {
     for (std::size_t i = 0; i < data->results.size(); ++i) data->results[i]["ordinal"] = i;
   }

@@ -8,11 +8,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kHead =
+constexpr const char* kFaultsHead =
     "apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories: [{module: "
     "example.com/a@v1.0.0}]\n";
 
-std::string faults(const std::string& yaml, const ListReader& reader = {}) {
+std::string faults_in(const std::string& yaml, const ListReader& reader = {}) {
   const ParsedCampaign result = parse_yaml(yaml, "c.yaml", reader);
   EXPECT_FALSE(result) << yaml;
   return text::render(result.diagnostics);
@@ -27,7 +27,8 @@ struct BadLine {
 class BadLines : public ::testing::TestWithParam<BadLine> {};
 
 TEST_P(BadLines, AreNamedWithPlaceCodeAndAdvice) {
-  EXPECT_THAT(faults(std::string(kHead) + GetParam().line + "\n"), HasSubstr(GetParam().expected));
+  EXPECT_THAT(faults_in(std::string(kFaultsHead) + GetParam().line + "\n"),
+              HasSubstr(GetParam().expected));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -164,8 +165,8 @@ struct BadSource {
 class BadSources : public ::testing::TestWithParam<BadSource> {};
 
 TEST_P(BadSources, AreNamed) {
-  EXPECT_THAT(faults("apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories:\n  - " +
-                     std::string(GetParam().item) + "\n"),
+  EXPECT_THAT(faults_in("apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories:\n  - " +
+                        std::string(GetParam().item) + "\n"),
               HasSubstr(GetParam().expected));
 }
 
@@ -225,7 +226,7 @@ TEST(CampaignFaults, ListFilesAreNamedWithTheirOwnLines) {
     return std::string(
         "github.example/foo\nhttps://h/a b c\nexample.com/m@v1 main\n  nodot/x@v1\nhttps://h/ok\n");
   };
-  const std::string text = faults(
+  const std::string text = faults_in(
       "apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories: [{file: repos.txt}]\n", reader);
 
   EXPECT_THAT(text, HasSubstr("repos.txt:1:1: \"github.example/foo\" is neither a URL, a path nor "
@@ -242,13 +243,14 @@ TEST(CampaignFaults, AMissingListFileIsAFaultOfItsLine) {
     return Error{Errc::not_found, "there is no file " + path, "", ""};
   };
   EXPECT_THAT(
-      faults("apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories:\n  - file: repos.txt\n",
-             reader),
+      faults_in(
+          "apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories:\n  - file: repos.txt\n",
+          reader),
       HasSubstr("c.yaml:5:5: repositories: there is no file repos.txt (CUP-2010)"));
 }
 
 TEST(CampaignFaults, TooManyAreCutWithACount) {
-  std::string yaml = kHead;
+  std::string yaml = kFaultsHead;
   for (int i = 0; i < 250; ++i) yaml += "unknown" + std::to_string(i) + ": 1\n";
 
   const ParsedCampaign result = parse_yaml(yaml, "c.yaml");
@@ -258,25 +260,26 @@ TEST(CampaignFaults, TooManyAreCutWithACount) {
 }
 
 TEST(CampaignFaults, HostileFilesEndInOneClearError) {
-  EXPECT_THAT(faults(""), HasSubstr("the file is empty"));
-  EXPECT_THAT(faults("just text"), HasSubstr("c.yaml:1:1: a campaign file is a mapping of keys"));
-  EXPECT_THAT(faults(std::string(100'000, '[')), HasSubstr("(CUP-1010)\n1 error"));
-  EXPECT_THAT(faults("a:\n  - " + std::string(100, '[') + std::string(100, ']')),
+  EXPECT_THAT(faults_in(""), HasSubstr("the file is empty"));
+  EXPECT_THAT(faults_in("just text"),
+              HasSubstr("c.yaml:1:1: a campaign file is a mapping of keys"));
+  EXPECT_THAT(faults_in(std::string(100'000, '[')), HasSubstr("(CUP-1010)\n1 error"));
+  EXPECT_THAT(faults_in("a:\n  - " + std::string(100, '[') + std::string(100, ']')),
               HasSubstr("nested more than 32 levels deep"));
   std::string deep;
   for (int i = 0; i < 100; ++i) deep += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
-  EXPECT_THAT(faults(deep), HasSubstr("nested more than 32 levels deep"));
-  EXPECT_THAT(faults("a: &x [1]\nb: [*x, *x]\n"),
+  EXPECT_THAT(faults_in(deep), HasSubstr("nested more than 32 levels deep"));
+  EXPECT_THAT(faults_in("a: &x [1]\nb: [*x, *x]\n"),
               HasSubstr("c.yaml:1:4: anchors (&name) are not allowed"));
-  EXPECT_THAT(faults(std::string("name: a\nx: \xFF\n")),
+  EXPECT_THAT(faults_in(std::string("name: a\nx: \xFF\n")),
               HasSubstr("c.yaml:2:4: not valid UTF-8 (CUP-1010)"));
-  EXPECT_THAT(faults(std::string("name: a\0b\n", 10)),
+  EXPECT_THAT(faults_in(std::string("name: a\0b\n", 10)),
               HasSubstr("c.yaml:1:8: a control character"));
-  EXPECT_THAT(faults(std::string("\xFF\xFE"
-                                 "a\0",
-                                 4)),
+  EXPECT_THAT(faults_in(std::string("\xFF\xFE"
+                                    "a\0",
+                                    4)),
               HasSubstr("not valid UTF-8"));
-  EXPECT_THAT(faults(std::string(8 * 1024 * 1024 + 1, '#')),
+  EXPECT_THAT(faults_in(std::string(8 * 1024 * 1024 + 1, '#')),
               HasSubstr("at most 8388608 are read (CUP-5005)"));
 }
 

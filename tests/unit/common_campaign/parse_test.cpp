@@ -8,9 +8,9 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr const char* kHead = "apiVersion: cupel/v1\nkind: Campaign\nname: first\n";
+constexpr const char* kBareHead = "apiVersion: cupel/v1\nkind: Campaign\nname: first\n";
 
-Campaign parsed(const std::string& yaml, const ListReader& reader = {}) {
+Campaign parsed_whole(const std::string& yaml, const ListReader& reader = {}) {
   const ParsedCampaign result = parse_yaml(yaml, "c.yaml", reader);
   EXPECT_TRUE(result) << text::render(result.diagnostics);
   return result.campaign.value_or(Campaign{});
@@ -18,7 +18,7 @@ Campaign parsed(const std::string& yaml, const ListReader& reader = {}) {
 
 TEST(CampaignFile, TheShortestOneGetsEveryDefault) {
   const Campaign campaign =
-      parsed(std::string(kHead) + "repositories:\n  - module: example.com/a@v1.0.0\n");
+      parsed_whole(std::string(kBareHead) + "repositories:\n  - module: example.com/a@v1.0.0\n");
 
   Campaign expected;
   expected.name = "first";
@@ -29,7 +29,7 @@ TEST(CampaignFile, TheShortestOneGetsEveryDefault) {
 }
 
 TEST(CampaignFile, EveryKeyReachesItsSetting) {
-  const Campaign campaign = parsed(std::string(kHead) + R"(
+  const Campaign campaign = parsed_whole(std::string(kBareHead) + R"(
 description: "two\nlines"
 owner: team-a
 labels: {tier: "1", on: off}
@@ -107,18 +107,19 @@ output: {keep_logs: failed}
 }
 
 TEST(CampaignFile, TestFlagsAreTheSameAsTheirKeys) {
-  const Campaign campaign = parsed(std::string(kHead) +
-                                   "repositories: [{module: example.com/a@v1.0.0}]\n"
-                                   "validate: {test: {flags: [-race, --short, -count=2, "
-                                   "-timeout=5m, -run=X, -skip=Y, -shuffle=on, \"-tags=a,b\"]}}\n");
+  const Campaign campaign =
+      parsed_whole(std::string(kBareHead) +
+                   "repositories: [{module: example.com/a@v1.0.0}]\n"
+                   "validate: {test: {flags: [-race, --short, -count=2, "
+                   "-timeout=5m, -run=X, -skip=Y, -shuffle=on, \"-tags=a,b\"]}}\n");
 
   EXPECT_EQ(campaign.settings.test, (TestSettings{true, 300, 2, true, true, "on", "X", "Y"}));
   EXPECT_THAT(campaign.settings.tags, ElementsAre("a", "b"));
 }
 
 TEST(CampaignFile, DefaultsOfKeysThatComeLaterAreHarmless) {
-  parsed(
-      std::string(kHead) +
+  parsed_whole(
+      std::string(kBareHead) +
       "repositories: [{git: \"https://h/x\", ref: \"\", subdirs: []}]\nexclude: []\nselect: "
       "{}\nbaseline:\nnotify: []\n"
       "change: {none: {}, go_directive: keep, tidy: true}\nstrategy: {waves: [], on_empty: skip}\n"
@@ -127,8 +128,8 @@ TEST(CampaignFile, DefaultsOfKeysThatComeLaterAreHarmless) {
 }
 
 TEST(CampaignFile, ASmallMemoryLimitKeepsTmpBelowIt) {
-  const Campaign campaign = parsed(
-      std::string(kHead) +
+  const Campaign campaign = parsed_whole(
+      std::string(kBareHead) +
       "repositories: [{module: example.com/a@v1.0.0}]\nsandbox: {limits: {memory: 512MiB}}\n");
 
   EXPECT_EQ(campaign.settings.limits.tmp_bytes, 256ULL << 20);
@@ -141,10 +142,10 @@ TEST(CampaignFile, ListFilesNameOneSourceALine) {
         "# all of them\nhttps://h/a.git\nhttps://h/b.git v2  # pinned\n\r\n./svc\n../up dev\n"
         "example.com/m@v1.2.3\ngit@h:team/c.git");
   };
-  const Campaign campaign =
-      parsed(std::string(kHead) +
-                 "repositories:\n  - file: lists/repos.txt\n    ref: main\n    subdirs: [x]\n",
-             reader);
+  const Campaign campaign = parsed_whole(
+      std::string(kBareHead) +
+          "repositories:\n  - file: lists/repos.txt\n    ref: main\n    subdirs: [x]\n",
+      reader);
 
   std::vector<std::string> names;
   for (const RepositoryEntry& entry : campaign.repositories) {

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-ParsedCampaign parsed(const std::string& rest) {
+ParsedCampaign parsed_scan(const std::string& rest) {
   return parse_yaml(
       "apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories:\n  - git: "
       "https://example.com/r\n" +
@@ -18,13 +18,13 @@ ParsedCampaign parsed(const std::string& rest) {
 }
 
 Campaign good(const std::string& rest) {
-  auto result = parsed(rest);
+  auto result = parsed_scan(rest);
   EXPECT_TRUE(result) << text::render(result.diagnostics);
   return result ? *result.campaign : Campaign{};
 }
 
-std::string faults(const std::string& rest) {
-  return text::render(parsed(rest).diagnostics);
+std::string scan_faults(const std::string& rest) {
+  return text::render(parsed_scan(rest).diagnostics);
 }
 
 TEST(ScanGrammar, AScanIsOffUnlessItIsAskedFor) {
@@ -43,16 +43,17 @@ TEST(ScanGrammar, DatabaseAndTimeoutAreTaken) {
 }
 
 TEST(ScanGrammar, FaultsHaveAPlace) {
-  EXPECT_THAT(faults("validate: {scan: maybe}\n"), HasSubstr("neither true nor false"));
-  EXPECT_THAT(faults("validate: {scan: {databse: x}}\n"), HasSubstr("did you mean \"database\""));
-  EXPECT_THAT(faults("validate: {scan: {timeout: 1s}}\n"), HasSubstr("not between"));
-  EXPECT_THAT(faults("validate: {scan: {snapshot: {}}}\n"), HasSubstr("unknown key"));
-  EXPECT_THAT(faults("validate: {scan: [x]}\n"), HasSubstr("mapping"));
+  EXPECT_THAT(scan_faults("validate: {scan: maybe}\n"), HasSubstr("neither true nor false"));
+  EXPECT_THAT(scan_faults("validate: {scan: {databse: x}}\n"),
+              HasSubstr("did you mean \"database\""));
+  EXPECT_THAT(scan_faults("validate: {scan: {timeout: 1s}}\n"), HasSubstr("not between"));
+  EXPECT_THAT(scan_faults("validate: {scan: {snapshot: {}}}\n"), HasSubstr("unknown key"));
+  EXPECT_THAT(scan_faults("validate: {scan: [x]}\n"), HasSubstr("mapping"));
 }
 
 TEST(ScanGrammar, AnUpgradeOfWhatIsVulnerableScans) {
   EXPECT_TRUE(good("change: {upgrade: {select: vulnerable}}\n").scan.enabled);
-  EXPECT_THAT(faults("change: {upgrade: {select: vulnerable}}\nvalidate: {scan: false}\n"),
+  EXPECT_THAT(scan_faults("change: {upgrade: {select: vulnerable}}\nvalidate: {scan: false}\n"),
               HasSubstr("needs the scan"));
 }
 
@@ -81,7 +82,7 @@ TEST(ScanGrammar, ACustomCheckNamesItsParser) {
   EXPECT_EQ(good(check + "sarif}]}\n").settings.custom[0].parser, CheckParser::sarif);
   EXPECT_EQ(good("validate: {checks: [{name: lint, command: [lint]}]}\n").settings.custom[0].parser,
             CheckParser::exit_code);
-  EXPECT_THAT(faults(check + "xml}]}\n"), HasSubstr("none of exit_code, lines, sarif"));
+  EXPECT_THAT(scan_faults(check + "xml}]}\n"), HasSubstr("none of exit_code, lines, sarif"));
   const Campaign campaign = good(check + "lines}]}\n");
   EXPECT_EQ(*from_canonical_json(to_canonical_json(campaign)), campaign);
 }

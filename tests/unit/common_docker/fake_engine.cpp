@@ -1,5 +1,6 @@
 #include "tests/unit/common_docker/fake_engine.hpp"
 
+#include "common/async/no_throw.hpp"
 #include "common/fs/files.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -26,8 +27,6 @@ struct FakeEngine::State {
 };
 
 namespace {
-
-constexpr auto kNoThrow = asio::as_tuple(asio::use_awaitable);
 
 void rethrow(const std::exception_ptr& failure) {
   if (failure) std::rethrow_exception(failure);

@@ -10,17 +10,9 @@ namespace cupel {
 namespace {
 
 using nlohmann::json;
-using tests::fill;
+using tests::filled;
 using tests::filled_alternatives;
 using tests::same;
-
-template <typename T>
-T filled() {
-  T value;
-  std::uint64_t seed = 0;
-  fill(value, seed);
-  return value;
-}
 
 // Through text, as the store does it.
 json through_text(const json& value) {

@@ -10,16 +10,8 @@ namespace cupel {
 namespace {
 
 using nlohmann::json;
-using tests::fill;
+using tests::filled;
 using tests::filled_alternatives;
-
-template <typename T>
-T filled() {
-  T value;
-  std::uint64_t seed = 0;
-  fill(value, seed);
-  return value;
-}
 
 TEST(JsonText, OfAResultSaysWhatItsJsonSays) {
   EXPECT_EQ(json::parse(json_text(filled<TaskResult>())), to_json(filled<TaskResult>()));

@@ -12,7 +12,7 @@
 namespace cupel::coordinator {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kPeerPatience{60};
 
 }  // namespace
 
@@ -147,7 +147,7 @@ std::optional<BulkRefuse> HostilePeer::get(std::uint64_t session, LiveLease leas
 
 void HostilePeer::wait(const std::function<bool()>& until) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kPatience, until))
+  if (!changed_.wait_for(lock, kPeerPatience, until))
     throw std::runtime_error("the awaited message did not come");
 }
 

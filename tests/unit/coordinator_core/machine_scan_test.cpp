@@ -7,7 +7,7 @@
 namespace cupel::coordinator {
 namespace {
 
-const std::string kImage = "sha256:" + std::string(64, 'a');
+const std::string kScanImage = "sha256:" + std::string(64, 'a');
 
 class MachineScanTest : public MachineTest {
  protected:
@@ -18,8 +18,8 @@ class MachineScanTest : public MachineTest {
     hello.worker = WorkerId{id};
     hello.incarnation = Incarnation{id};
     hello.capacity.slots = slots;
-    hello.capacity.images = {kImage};
-    hello.capacity.toolchains = {{kImage, "1.26.8", true}};
+    hello.capacity.images = {kScanImage};
+    hello.capacity.toolchains = {{kScanImage, "1.26.8", true}};
     hello.beat = ++beats_[key];
     from(key, hello);
   }
@@ -46,7 +46,7 @@ class MachineScanTest : public MachineTest {
     TaskResult result = passing(lease);
     ToolFacts facts;
     facts.tool = std::get<BuildTool>(lease.spec.work).tool;
-    facts.image = kImage;
+    facts.image = kScanImage;
     facts.binary = sha256(content);
     result.tool = facts;
     return result;
@@ -82,7 +82,7 @@ TEST_F(MachineScanTest, TheScannerIsBuiltBeforeTheFirstUnitIsExecuted) {
   auto tools = leases_of(TaskKind::tool);
   ASSERT_EQ(tools.size(), 1U);
   const auto& work = std::get<BuildTool>(tools[0].second.spec.work);
-  EXPECT_EQ(work.image, kImage);
+  EXPECT_EQ(work.image, kScanImage);
   EXPECT_EQ(work.tool, images::builtin_table().find("1.26")->scanner);
   acquire_all();
   EXPECT_TRUE(leases_of(TaskKind::execute).empty());

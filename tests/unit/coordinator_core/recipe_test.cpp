@@ -7,7 +7,7 @@
 namespace cupel::coordinator::planner {
 namespace {
 
-UnitInfo unit(bool vendored = false) {
+UnitInfo recipe_unit(bool vendored = false) {
   UnitInfo info;
   info.dir = ".";
   info.module_path = "example.com/a";
@@ -25,7 +25,7 @@ Question upgrade() {
   return question;
 }
 
-TaskResult result(Outcome outcome, Reason reason = Reason::none) {
+TaskResult recipe_result(Outcome outcome, Reason reason = Reason::none) {
   static std::uint64_t number = 0;
   TaskResult answer;
   answer.task = TaskId{++number};
@@ -44,7 +44,7 @@ TaskResult result(Outcome outcome, Reason reason = Reason::none) {
 }
 
 TaskResult changed(NotAffected not_affected = NotAffected::none) {
-  TaskResult answer = result(Outcome::passing);
+  TaskResult answer = recipe_result(Outcome::passing);
   answer.change = ChangeFacts{};
   answer.change->tree = "tree-after";
   answer.change->not_affected = not_affected;
@@ -58,21 +58,21 @@ TaskResult changed(NotAffected not_affected = NotAffected::none) {
 /// Walks a recipe: what each task answers decides what comes next.
 class Walk {
  public:
-  explicit Walk(Question question, UnitInfo info = unit())
+  explicit Walk(Question question, UnitInfo info = recipe_unit())
       : question_(std::move(question)), info_(std::move(info)) {}
 
   UnitPlan plan() const { return plan_next(question_, info_, "abc", progress_); }
   Step step() const {
     const UnitPlan next = plan();
     const auto* task = std::get_if<NextTask>(&next);
-    EXPECT_NE(task, nullptr) << "the unit is judged";
+    EXPECT_NE(task, nullptr) << "the recipe_unit is judged";
     return task == nullptr ? Step{} : task->step;
   }
   Work work() const { return std::get<NextTask>(plan()).work; }
   Judgement judgement() const {
     const UnitPlan next = plan();
     const auto* judged = std::get_if<Judgement>(&next);
-    EXPECT_NE(judged, nullptr) << "the unit is not judged";
+    EXPECT_NE(judged, nullptr) << "the recipe_unit is not judged";
     return judged == nullptr ? Judgement{} : *judged;
   }
   void answer(const TaskResult& given) { record(progress_, question_, step(), given); }
@@ -89,48 +89,48 @@ TEST(UpgradeRecipe, RunsBothSidesAroundTheChange) {
   Walk walk(upgrade());
 
   EXPECT_EQ(walk.step(), (Step{Stage::modules}));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   EXPECT_EQ(walk.step(), (Step{Stage::execute_before}));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   EXPECT_EQ(walk.step(), (Step{Stage::mutate}));
   walk.answer(changed());
   EXPECT_EQ(walk.step(), (Step{Stage::modules_after}));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   EXPECT_EQ(walk.step(), (Step{Stage::execute_after}));
   EXPECT_EQ(std::get<Execute>(walk.work()).side, Side::after);
   EXPECT_EQ(std::get<Execute>(walk.work()).unit.go_version, "1.26");
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   EXPECT_EQ(walk.judgement().verdict, Verdict::compatible);
 }
 
 TEST(UpgradeRecipe, ADifferenceIsRepeatedOnBothSidesBeforeItIsBelieved) {
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   walk.answer(changed());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::failing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::failing));
 
   EXPECT_EQ(walk.step(), (Step{Stage::execute_after, 1}));
   EXPECT_EQ(std::get<Execute>(walk.work()).repeat, 1);
-  walk.answer(result(Outcome::failing));
+  walk.answer(recipe_result(Outcome::failing));
   EXPECT_EQ(walk.step(), (Step{Stage::execute_before, 1}));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   EXPECT_EQ(walk.judgement().verdict, Verdict::regressed);
 }
 
 TEST(UpgradeRecipe, AFailingBeforeSideDoesNotStopTheComparison) {
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::failing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::failing));
 
   EXPECT_EQ(walk.step(), (Step{Stage::mutate}));
 }
 
 TEST(UpgradeRecipe, AnInconclusiveBeforeSideEndsIt) {
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::inconclusive, Reason::timeout));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::inconclusive, Reason::timeout));
 
   EXPECT_EQ(walk.judgement().verdict, Verdict::inconclusive);
   EXPECT_EQ(walk.judgement().reason, Reason::timeout);
@@ -138,8 +138,8 @@ TEST(UpgradeRecipe, AnInconclusiveBeforeSideEndsIt) {
 
 TEST(UpgradeRecipe, NotAffectedEndsBeforeTheAfterSide) {
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   walk.answer(changed(NotAffected::module_absent));
 
   EXPECT_EQ(walk.judgement().verdict, Verdict::not_affected);
@@ -148,8 +148,8 @@ TEST(UpgradeRecipe, NotAffectedEndsBeforeTheAfterSide) {
 
 TEST(UpgradeRecipe, NotAffectedWithAChangedTreeIsRunAllTheSame) {
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   TaskResult tidied = changed(NotAffected::not_used);
   tidied.change->patch_bytes = 5;
   walk.answer(tidied);
@@ -159,30 +159,30 @@ TEST(UpgradeRecipe, NotAffectedWithAChangedTreeIsRunAllTheSame) {
 
 TEST(UpgradeRecipe, AChangeThatCantBeAppliedIsRefused) {
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::refused, Reason::upgrade_not_applicable));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::refused, Reason::upgrade_not_applicable));
 
   EXPECT_EQ(walk.judgement().verdict, Verdict::refused);
   EXPECT_EQ(walk.judgement().reason, Reason::upgrade_not_applicable);
 }
 
 TEST(UpgradeRecipe, AVendoredUnitAcquiresNoModulesOnEitherSide) {
-  Walk walk(upgrade(), unit(true));
+  Walk walk(upgrade(), recipe_unit(true));
 
   EXPECT_EQ(walk.step(), (Step{Stage::execute_before}));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   walk.answer(changed());
   EXPECT_EQ(walk.step(), (Step{Stage::execute_after}));
 }
 
 TEST(UpgradeRecipe, WhatIsMadeAgainAppliesTheVersionsThatWereFound) {
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   walk.answer(changed());
 
-  const Work again = work_of({Stage::mutate}, upgrade(), unit(), "abc", &walk.progress());
+  const Work again = work_of({Stage::mutate}, upgrade(), recipe_unit(), "abc", &walk.progress());
 
   EXPECT_EQ(std::get<Mutate>(again).resolved,
             (std::vector<ModuleTarget>{{"example.com/lib", "v1.2.0"}}));
@@ -190,8 +190,8 @@ TEST(UpgradeRecipe, WhatIsMadeAgainAppliesTheVersionsThatWereFound) {
 
 TEST(UpgradeRecipe, AnotherTreeTheSecondTimeIsNoAnswer) {
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   walk.answer(changed());
   TaskResult other = changed();
   other.change->tree = "another";
@@ -204,11 +204,11 @@ TEST(UpgradeRecipe, AnotherTreeTheSecondTimeIsNoAnswer) {
 TEST(UpgradeRecipe, TheSampleRunsItsUnchangedSideOnceMore) {
   Walk walk(upgrade());
   walk.progress().sample = true;
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
 
   EXPECT_EQ(walk.step(), (Step{Stage::execute_before, 1}));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   EXPECT_EQ(walk.step(), (Step{Stage::mutate}));
 }
 
@@ -216,10 +216,10 @@ TEST(UpgradeRecipe, WithoutABaselineTheAfterSideIsTheVerdict) {
   Question question = upgrade();
   question.baseline = campaign::Baseline::off;
   Walk walk(question);
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   walk.answer(changed());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::failing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::failing));
 
   EXPECT_EQ(walk.judgement().verdict, Verdict::failing);
   EXPECT_EQ(walk.judgement().fault, Fault::change);
@@ -229,17 +229,17 @@ TEST(CulpritSearch, ARegressionOfSeveralModulesIsTakenApart) {
   constexpr std::size_t kModules = 8;
   const std::string culprit = "example.com/m5";
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   TaskResult change = changed();
   change.change->resolved.clear();
   for (std::size_t i = 0; i < kModules; ++i) {
     change.change->resolved.push_back({"example.com/m" + std::to_string(i), "v1.1.0"});
   }
   walk.answer(change);
-  walk.answer(result(Outcome::passing));
-  for (int run = 0; run < 2; ++run) walk.answer(result(Outcome::failing));
-  walk.answer(result(Outcome::passing));  // the before side's repeat
+  walk.answer(recipe_result(Outcome::passing));
+  for (int run = 0; run < 2; ++run) walk.answer(recipe_result(Outcome::failing));
+  walk.answer(recipe_result(Outcome::passing));  // the before side's repeat
 
   std::size_t probes = 0;
   std::vector<ModuleTarget> asked;
@@ -252,11 +252,11 @@ TEST(CulpritSearch, ARegressionOfSeveralModulesIsTakenApart) {
       EXPECT_EQ(mutate.resolved, asked);
       walk.answer(changed());
     } else if (step.stage == Stage::modules_after) {
-      walk.answer(result(Outcome::passing));
+      walk.answer(recipe_result(Outcome::passing));
     } else {
       ++probes;
       const bool breaks = std::ranges::find(asked, culprit, &ModuleTarget::module) != asked.end();
-      walk.answer(result(breaks ? Outcome::failing : Outcome::passing));
+      walk.answer(recipe_result(breaks ? Outcome::failing : Outcome::passing));
       // A restart in between changes nothing.
       walk.progress() = progress_from_text(progress_text(walk.progress()));
     }
@@ -266,7 +266,7 @@ TEST(CulpritSearch, ARegressionOfSeveralModulesIsTakenApart) {
   EXPECT_EQ(walk.judgement().verdict, Verdict::regressed);
   EXPECT_TRUE(walk.judgement().message.ends_with("(by example.com/m5@v1.1.0)"))
       << walk.judgement().message;
-  const auto found = culprit_of(upgrade(), unit(), walk.progress());
+  const auto found = culprit_of(upgrade(), recipe_unit(), walk.progress());
   ASSERT_TRUE(found);
   EXPECT_EQ(found->modules, (std::vector<ModuleTarget>{{culprit, "v1.1.0"}}));
   EXPECT_EQ(found->probes, probes);
@@ -276,30 +276,30 @@ TEST(CulpritSearch, ARegressionOfSeveralModulesIsTakenApart) {
 
 TEST(CulpritSearch, PartsThatCantBeAppliedLeaveTheWholeAsTheAnswer) {
   Walk walk(upgrade());
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   TaskResult change = changed();
   change.change->resolved = {{"a.b/c", "v1.0.0"}, {"a.b/d", "v1.0.0"}};
   walk.answer(change);
-  walk.answer(result(Outcome::passing));
-  for (int run = 0; run < 2; ++run) walk.answer(result(Outcome::failing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  for (int run = 0; run < 2; ++run) walk.answer(recipe_result(Outcome::failing));
+  walk.answer(recipe_result(Outcome::passing));
   for (int probe = 0; probe < 2; ++probe) {
     ASSERT_EQ(walk.step().stage, Stage::mutate);
-    walk.answer(result(Outcome::refused, Reason::upgrade_not_applicable));
+    walk.answer(recipe_result(Outcome::refused, Reason::upgrade_not_applicable));
   }
 
   EXPECT_EQ(walk.judgement().verdict, Verdict::regressed);
-  EXPECT_EQ(culprit_of(upgrade(), unit(), walk.progress())->modules.size(), 2U);
+  EXPECT_EQ(culprit_of(upgrade(), recipe_unit(), walk.progress())->modules.size(), 2U);
 }
 
 TEST(GoRecipe, AnotherImageRunsTheSameSnapshotWhenTheGoLineIsKept) {
   Question question;
   question.change = GoVersionChange{"1.26", false};
   Walk walk(question);
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
   EXPECT_EQ(std::get<Execute>(walk.work()).image, "");
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
 
   EXPECT_EQ(walk.step(), (Step{Stage::execute_after}));
   EXPECT_EQ(std::get<Execute>(walk.work()).image, "1.26");
@@ -310,8 +310,8 @@ TEST(GoRecipe, ARaisedGoLineIsAChangeOfTheTree) {
   Question question;
   question.change = GoVersionChange{"1.26", true};
   Walk walk(question);
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::passing));
 
   EXPECT_EQ(walk.step(), (Step{Stage::mutate}));
 }
@@ -339,9 +339,9 @@ TEST(StepNumber, RoundTripsAndAnUnknownOneIsTheFirst) {
 TEST(ProgressText, RoundTrips) {
   Walk walk(upgrade());
   walk.progress().sample = true;
-  walk.answer(result(Outcome::passing));
-  walk.answer(result(Outcome::failing));
-  walk.answer(result(Outcome::failing));
+  walk.answer(recipe_result(Outcome::passing));
+  walk.answer(recipe_result(Outcome::failing));
+  walk.answer(recipe_result(Outcome::failing));
   walk.answer(changed());
 
   const Progress again = progress_from_text(progress_text(walk.progress()));

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr TimePoint kNow{std::chrono::hours(1)};
+constexpr TimePoint kSchedulerNow{std::chrono::hours(1)};
 const Scheduler::Allows kAll = [](Handle) { return true; };
 
 class SchedulerTest : public ::testing::Test {
@@ -26,7 +26,7 @@ class SchedulerTest : public ::testing::Test {
     task.preferred = preferred;
     task.state = TaskState::queued;
     task.not_before = not_before;
-    task.delayed = not_before > kNow;
+    task.delayed = not_before > kSchedulerNow;
     const Handle handle = tasks_.add(task);
     scheduler_.push(handle);
     return handle;
@@ -162,13 +162,13 @@ TEST_F(SchedulerTest, GivesNothingOfAPausedCampaignOrOneThatTheWorkerCantRun) {
 
 TEST_F(SchedulerTest, KeepsATaskBackUntilItsBackOffIsOver) {
   const Handle c = campaign("ann");
-  const Handle later = push(c, kNoHandle, kNow + 5s);
+  const Handle later = push(c, kNoHandle, kSchedulerNow + 5s);
 
-  scheduler_.wake(kNow + 4s);
+  scheduler_.wake(kSchedulerNow + 4s);
   EXPECT_EQ(scheduler_.pick(0, kAll), std::nullopt);
-  EXPECT_EQ(scheduler_.next_wake(), kNow + 5s);
+  EXPECT_EQ(scheduler_.next_wake(), kSchedulerNow + 5s);
 
-  scheduler_.wake(kNow + 5s);
+  scheduler_.wake(kSchedulerNow + 5s);
   EXPECT_EQ(scheduler_.pick(0, kAll), later);
 }
 
@@ -177,7 +177,7 @@ TEST_F(SchedulerTest, TakesARemovedTaskOutWhereverItWaits) {
   const Handle first = push(c);
   const Handle middle = push(c);
   const Handle last = push(c);
-  const Handle delayed = push(c, kNoHandle, kNow + 5s);
+  const Handle delayed = push(c, kNoHandle, kSchedulerNow + 5s);
 
   scheduler_.remove(middle);
   scheduler_.remove(delayed);

@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr TimePoint kStart{seconds(1000)};
+constexpr TimePoint kGuardStart{seconds(1000)};
 constexpr GuardLimits kLimits{.per_second = 10,
                               .burst = 5,
                               .failures = 3,
@@ -18,33 +18,33 @@ constexpr GuardLimits kLimits{.per_second = 10,
 
 TEST(UpstreamGuard, ABurstThenTheRateAndEachHostForItself) {
   UpstreamGuard guard(kLimits);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(guard.permit("a", kStart), Duration{});
-  const Duration wait = guard.permit("a", kStart);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(guard.permit("a", kGuardStart), Duration{});
+  const Duration wait = guard.permit("a", kGuardStart);
   EXPECT_EQ(wait, milliseconds(100));
-  EXPECT_EQ(guard.permit("b", kStart), Duration{});
-  EXPECT_EQ(guard.permit("a", kStart + wait), Duration{});
-  EXPECT_GT(guard.permit("a", kStart + wait), Duration{});
+  EXPECT_EQ(guard.permit("b", kGuardStart), Duration{});
+  EXPECT_EQ(guard.permit("a", kGuardStart + wait), Duration{});
+  EXPECT_GT(guard.permit("a", kGuardStart + wait), Duration{});
   int passed = 0;
   for (int ms = 200; ms < 10'200; ms += 10) {
-    if (guard.permit("a", kStart + milliseconds(ms)) == Duration{}) ++passed;
+    if (guard.permit("a", kGuardStart + milliseconds(ms)) == Duration{}) ++passed;
   }
   EXPECT_NEAR(passed, 100, 6);
 }
 
 TEST(UpstreamGuard, AHostsOwnWordIsKept) {
   UpstreamGuard guard(kLimits);
-  EXPECT_EQ(guard.permit("a", kStart), Duration{});
-  guard.answered("a", 429, "7", kStart);
-  EXPECT_EQ(guard.permit("a", kStart), seconds(7));
-  EXPECT_FALSE(guard.open("a", kStart)) << "one answer is no outage";
-  EXPECT_EQ(guard.permit("a", kStart + seconds(7)), Duration{});
-  guard.answered("a", 503, "86400", kStart + seconds(7));
-  EXPECT_EQ(guard.permit("a", kStart + seconds(7)), seconds(60)) << "cut";
+  EXPECT_EQ(guard.permit("a", kGuardStart), Duration{});
+  guard.answered("a", 429, "7", kGuardStart);
+  EXPECT_EQ(guard.permit("a", kGuardStart), seconds(7));
+  EXPECT_FALSE(guard.open("a", kGuardStart)) << "one answer is no outage";
+  EXPECT_EQ(guard.permit("a", kGuardStart + seconds(7)), Duration{});
+  guard.answered("a", 503, "86400", kGuardStart + seconds(7));
+  EXPECT_EQ(guard.permit("a", kGuardStart + seconds(7)), seconds(60)) << "cut";
 }
 
 TEST(UpstreamGuard, TheBreakerOpensProbesOnceAndClosesOnSuccess) {
   UpstreamGuard guard(kLimits);
-  TimePoint now = kStart;
+  TimePoint now = kGuardStart;
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(guard.permit("a", now), Duration{});
     EXPECT_FALSE(guard.closed_for(now));
@@ -69,7 +69,7 @@ TEST(UpstreamGuard, TheBreakerOpensProbesOnceAndClosesOnSuccess) {
 
 TEST(UpstreamGuard, ThePauseHasAnEnd) {
   UpstreamGuard guard(kLimits);
-  TimePoint now = kStart;
+  TimePoint now = kGuardStart;
   for (int i = 0; i < 30; ++i) {
     const Duration wait = guard.permit("a", now);
     EXPECT_LE(wait, seconds(40));
@@ -80,7 +80,7 @@ TEST(UpstreamGuard, ThePauseHasAnEnd) {
 
 TEST(UpstreamGuard, FailuresBetweenSuccessesOpenNothing) {
   UpstreamGuard guard(kLimits);
-  TimePoint now = kStart;
+  TimePoint now = kGuardStart;
   for (int i = 0; i < 50; ++i, now += seconds(1)) {
     EXPECT_EQ(guard.permit("a", now), Duration{});
     i % 3 == 2 ? guard.answered("a", 200, "", now) : guard.failed("a", now);
@@ -90,12 +90,12 @@ TEST(UpstreamGuard, FailuresBetweenSuccessesOpenNothing) {
 TEST(UpstreamGuard, OneHostThatAnswersKeepsWorkGoing) {
   UpstreamGuard guard(kLimits);
   for (int i = 0; i < 3; ++i) {
-    (void)guard.permit("a", kStart);
-    guard.failed("a", kStart);
+    (void)guard.permit("a", kGuardStart);
+    guard.failed("a", kGuardStart);
   }
-  (void)guard.permit("b", kStart);
-  EXPECT_FALSE(guard.closed_for(kStart));
-  EXPECT_FALSE(UpstreamGuard(kLimits).closed_for(kStart));
+  (void)guard.permit("b", kGuardStart);
+  EXPECT_FALSE(guard.closed_for(kGuardStart));
+  EXPECT_FALSE(UpstreamGuard(kLimits).closed_for(kGuardStart));
 }
 
 TEST(RetryAfter, SecondsOrNothing) {

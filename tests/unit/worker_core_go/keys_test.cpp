@@ -5,7 +5,8 @@
 namespace cupel::worker::go {
 namespace {
 
-Finding finding(FindingKind kind, std::string package, std::string test, std::string message) {
+Finding keyed_finding(FindingKind kind, std::string package, std::string test,
+                      std::string message) {
   Finding out;
   out.kind = kind;
   out.package = std::move(package);
@@ -21,24 +22,24 @@ UnitInfo module(std::string path) {
 }
 
 TEST(Keys, BothWordsForABrokenPackageAreOneFamily) {
-  Finding build = finding(FindingKind::build_failure, "m/p", "", "p.go:1:2: undefined: x");
-  Finding setup = finding(FindingKind::setup_failure, "m/p", "", "p.go:9:2: cannot find");
+  Finding build = keyed_finding(FindingKind::build_failure, "m/p", "", "p.go:1:2: undefined: x");
+  Finding setup = keyed_finding(FindingKind::setup_failure, "m/p", "", "p.go:9:2: cannot find");
   identify(build, module("m"));
   identify(setup, module("m"));
   EXPECT_EQ(build.key, setup.key);
 }
 
 TEST(Keys, TheMessageOfATestIsOnlyInformation) {
-  Finding before = finding(FindingKind::test_failure, "m/p", "T/a", "p_test.go:3: got 17");
-  Finding after = finding(FindingKind::test_failure, "m/p", "T/a", "p_test.go:9: got 18");
-  Finding other = finding(FindingKind::test_failure, "m/p", "T/b", "p_test.go:3: got 17");
+  Finding before = keyed_finding(FindingKind::test_failure, "m/p", "T/a", "p_test.go:3: got 17");
+  Finding after = keyed_finding(FindingKind::test_failure, "m/p", "T/a", "p_test.go:9: got 18");
+  Finding other = keyed_finding(FindingKind::test_failure, "m/p", "T/b", "p_test.go:3: got 17");
   for (Finding* item : {&before, &after, &other}) identify(*item, module("m"));
   EXPECT_EQ(before.key, after.key);
   EXPECT_NE(before.key, other.key);
 }
 
 TEST(Keys, VetIsToldByAnalyzerFileAndMessageButNotByLine) {
-  Finding first = finding(FindingKind::vet, "m/p", "", "unreachable code");
+  Finding first = keyed_finding(FindingKind::vet, "m/p", "", "unreachable code");
   first.analyzer = "unreachable";
   first.file = "p/a.go";
   first.line = 4;
@@ -53,20 +54,20 @@ TEST(Keys, VetIsToldByAnalyzerFileAndMessageButNotByLine) {
 }
 
 TEST(Keys, ASeparatorInANameIsEscaped) {
-  Finding one = finding(FindingKind::test_failure, "m/p", "T/a|b", "x");
-  Finding two = finding(FindingKind::test_failure, "m/p|T/a", "b", "x");
+  Finding one = keyed_finding(FindingKind::test_failure, "m/p", "T/a|b", "x");
+  Finding two = keyed_finding(FindingKind::test_failure, "m/p|T/a", "b", "x");
   identify(one, module("m"));
   identify(two, module("m"));
   EXPECT_NE(one.key, two.key);
 }
 
 TEST(Signatures, EqualCodeInTwoRepositoriesIsEqual) {
-  Finding here =
-      finding(FindingKind::build_failure, "ex.test/one/a/b", "",
-              "a/b/x.go:3:23: undefined: dep.Gone\na/b/x.go:4:1: cannot use ex.test/one/a/b.T");
+  Finding here = keyed_finding(
+      FindingKind::build_failure, "ex.test/one/a/b", "",
+      "a/b/x.go:3:23: undefined: dep.Gone\na/b/x.go:4:1: cannot use ex.test/one/a/b.T");
   Finding there =
-      finding(FindingKind::build_failure, "other.test/two/q", "",
-              "q/y.go:77:2: undefined: dep.Gone\nq/y.go:9:1: cannot use other.test/two/q.T");
+      keyed_finding(FindingKind::build_failure, "other.test/two/q", "",
+                    "q/y.go:77:2: undefined: dep.Gone\nq/y.go:9:1: cannot use other.test/two/q.T");
   identify(here, module("ex.test/one"));
   identify(there, module("other.test/two"));
   EXPECT_EQ(here.signature, there.signature);
@@ -81,8 +82,8 @@ TEST(Signatures, APanicIsToldByItsWordsNotByItsFrames) {
 }
 
 TEST(Signatures, WithoutAMessageTheTestNameIsTheSignature) {
-  Finding silent = finding(FindingKind::test_failure, "m/p", "TestA", "");
-  Finding other = finding(FindingKind::test_failure, "m/p", "TestB", "");
+  Finding silent = keyed_finding(FindingKind::test_failure, "m/p", "TestA", "");
+  Finding other = keyed_finding(FindingKind::test_failure, "m/p", "TestB", "");
   identify(silent, module("m"));
   identify(other, module("m"));
   EXPECT_NE(silent.signature, other.signature);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kPathBytesMax = 4096;
 constexpr std::size_t kFilesMax = 1000;
 
-std::vector<std::string_view> lines_of(std::string_view text) {
+std::vector<std::string_view> whole_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = text.find('\n', at);
@@ -86,7 +86,7 @@ std::optional<std::string> unquoted(std::string_view text) {
 
 class PatchParser {
  public:
-  explicit PatchParser(std::string_view diff) : lines_(lines_of(diff)) {}
+  explicit PatchParser(std::string_view diff) : lines_(whole_lines(diff)) {}
 
   std::variant<std::vector<FilePatch>, PatchFault> parse() {
     while (at_ < lines_.size() && !fault_) {
@@ -312,7 +312,7 @@ std::optional<std::size_t> place_of(const Hunk& hunk, const std::vector<std::str
 
 std::variant<std::string, PatchFault> apply_hunks(const FilePatch& file,
                                                   const std::string& before) {
-  const auto content = lines_of(before);
+  const auto content = whole_lines(before);
   std::string after;
   std::size_t done = 0;
   std::ptrdiff_t moved = 0;

@@ -9,7 +9,7 @@
 namespace cupel::worker::change {
 namespace {
 
-std::vector<std::string> lines_of(std::string_view text) {
+std::vector<std::string> own_lines(std::string_view text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = text.find('\n', at);
@@ -31,7 +31,7 @@ std::string with_go_version(std::string_view go_mod, std::string_view version) {
   if (!mod.go_version) return with_go_line(go_mod, version);
   std::string out;
   bool done = false;
-  for (std::string line : lines_of(go_mod)) {
+  for (std::string line : own_lines(go_mod)) {
     const auto start = line.find_first_not_of(" \t");
     const bool is_go = start != std::string::npos && line.compare(start, 2, "go") == 0 &&
                        start + 2 < line.size() &&
@@ -56,7 +56,7 @@ std::string with_replacement(std::string_view go_mod, std::string_view module,
   }
   std::string out;
   std::size_t number = 0;
-  for (const std::string& line : lines_of(go_mod)) {
+  for (const std::string& line : own_lines(go_mod)) {
     if (!dropped.contains(++number)) out += line;
   }
   const std::string end = line_end(go_mod);

@@ -14,7 +14,7 @@ constexpr std::ptrdiff_t kEditsMax = 2'000;
 using Lines = std::vector<std::string_view>;
 
 /// With their line ends; the last one may lack it.
-Lines lines_of(std::string_view text) {
+Lines diff_lines(std::string_view text) {
   Lines lines;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = text.find('\n', at);
@@ -142,8 +142,8 @@ void append_hunks(const std::vector<Line>& script, std::string& out) {
 }
 
 std::string hunks(std::string_view before, std::string_view after) {
-  const Lines a = lines_of(before);
-  const Lines b = lines_of(after);
+  const Lines a = diff_lines(before);
+  const Lines b = diff_lines(after);
   std::vector<Line> script;
   std::size_t i = 0;
   std::size_t j = 0;

@@ -11,9 +11,9 @@ using Environment = std::map<std::string, std::string>;
 
 constexpr std::string_view kPath =
     "/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-constexpr std::uint64_t kMiB = 1ULL << 20U;
+constexpr std::uint64_t kBytesPerMiB = 1ULL << 20U;
 
-Error policy(std::string what) {
+Error against_policy(std::string what) {
   return {.code = Errc::refused_by_policy, .what = std::move(what), .detail = {}, .hint = {}};
 }
 
@@ -25,7 +25,7 @@ Result<void> check_goproxy(const std::string& goproxy) {
     const std::size_t end = std::min(goproxy.find_first_of(",|", begin), goproxy.size());
     const std::string entry = goproxy.substr(begin, end - begin);
     if (!entry.starts_with("https://") && !entry.starts_with("http://")) {
-      return policy("GOPROXY entry '" + entry + "' is no proxy");
+      return against_policy("GOPROXY entry '" + entry + "' is no proxy");
     }
     begin = end + 1;
   }
@@ -51,7 +51,8 @@ Result<void> add_network(Environment& environment, const RunRequest& request,
   }
   if (const Result<void> proxies = check_goproxy(context.goproxy); !proxies) return proxies.error();
   if (context.gosumdb.empty() || context.gosumdb == "off") {
-    return policy("GOSUMDB is off, and only a fixture proxy may do without a checksum database");
+    return against_policy(
+        "GOSUMDB is off, and only a fixture proxy may do without a checksum database");
   }
   environment["GOPROXY"] = context.goproxy;
   environment["GOSUMDB"] = context.gosumdb;
@@ -67,7 +68,7 @@ Result<void> add_network(Environment& environment, const RunRequest& request,
                                                      "http_proxy", "https_proxy", "no_proxy"};
   for (const auto& [name, value] : context.proxy_environment) {
     if (std::ranges::find(kProxyNames, name) == std::end(kProxyNames)) {
-      return policy("'" + name + "' is no proxy variable");
+      return against_policy("'" + name + "' is no proxy variable");
     }
     environment[name] = value;
   }
@@ -121,7 +122,7 @@ Result<Environment> profile_environment(const RunRequest& request, const Profile
       {"GOMAXPROCS", std::to_string(cpus)},
       // The collector works harder before the kernel's limit strikes; a quarter is left for /tmp
       // and for what is no Go heap.
-      {"GOMEMLIMIT", std::to_string(request.limits.memory_bytes / 4 * 3 / kMiB) + "MiB"},
+      {"GOMEMLIMIT", std::to_string(request.limits.memory_bytes / 4 * 3 / kBytesPerMiB) + "MiB"},
       {"CGO_ENABLED", request.profile == Profile::execute && image.c_compiler ? "1" : "0"},
   };
   add_private_patterns(environment, request.go);

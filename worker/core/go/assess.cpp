@@ -10,10 +10,6 @@
 namespace cupel::worker::go {
 namespace {
 
-bool contains(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
-
 std::string joined(std::string_view dir, std::string_view below) {
   if (dir.empty() || dir == ".") return std::string(below);
   if (below.empty() || below == ".") return std::string(dir);

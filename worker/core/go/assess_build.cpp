@@ -10,10 +10,6 @@
 namespace cupel::worker::go {
 namespace {
 
-bool contains(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
-
 std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }

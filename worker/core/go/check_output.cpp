@@ -51,7 +51,7 @@ const json& member(const json& object, const char* name) {
   return found == object.end() ? kNull : *found;
 }
 
-std::string text_of(const json& object, const char* name) {
+std::string text_member(const json& object, const char* name) {
   const json& value = member(object, name);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
@@ -74,24 +74,24 @@ bool is_suppressed(const json& result) {
   const json& list = member(result, "suppressions");
   if (!list.is_array()) return false;
   return std::ranges::any_of(list, [](const json& one) {
-    const std::string status = text_of(one, "status");
+    const std::string status = text_member(one, "status");
     return status.empty() || status == "accepted";
   });
 }
 
 Reported reported(const json& result) {
   Reported one;
-  one.rule = text_of(result, "ruleId");
-  if (one.rule.empty()) one.rule = text_of(member(result, "rule"), "id");
+  one.rule = text_member(result, "ruleId");
+  if (one.rule.empty()) one.rule = text_member(member(result, "rule"), "id");
   one.rule = std::string(cut(one.rule, kRuleBytes));
-  one.message = clean(text_of(member(result, "message"), "text"), kMessageBytes);
-  const std::string level = text_of(result, "level");
-  const std::string kind = text_of(result, "kind");
+  one.message = clean(text_member(member(result, "message"), "text"), kMessageBytes);
+  const std::string level = text_member(result, "level");
+  const std::string kind = text_member(result, "kind");
   one.remark = level == "none" || level == "note" || (!kind.empty() && kind != "fail");
   const json& locations = member(result, "locations");
   if (locations.is_array() && !locations.empty()) {
     const json& place = member(locations.front(), "physicalLocation");
-    one.file = path_of(text_of(member(place, "artifactLocation"), "uri"));
+    one.file = path_of(text_member(member(place, "artifactLocation"), "uri"));
     const json& region = member(place, "region");
     one.line = number_of(region, "startLine");
     one.column = number_of(region, "startColumn");
@@ -143,7 +143,7 @@ CheckOutput read_lines(std::string_view text) {
 std::optional<CheckOutput> read_sarif(std::string_view text) {
   if (nests_too_deeply(text)) return std::nullopt;
   const json document = json::parse(text, nullptr, false);
-  if (text_of(document, "version") != kSarifVersion) return std::nullopt;
+  if (text_member(document, "version") != kSarifVersion) return std::nullopt;
   const json& runs = member(document, "runs");
   if (!runs.is_array()) return std::nullopt;
   CheckOutput out;
@@ -153,7 +153,7 @@ std::optional<CheckOutput> read_sarif(std::string_view text) {
     if (!results.is_array()) return std::nullopt;
     for (const json& result : results) {
       if (!result.is_object()) return std::nullopt;
-      if (is_suppressed(result) || text_of(result, "baselineState") == "absent") continue;
+      if (is_suppressed(result) || text_member(result, "baselineState") == "absent") continue;
       keep(out, reported(result));
     }
   }

@@ -7,10 +7,6 @@
 namespace cupel::worker::go {
 namespace {
 
-bool contains(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
-
 bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return contains(text, word); });
 }

@@ -18,7 +18,7 @@ namespace {
 using go::Assessment;
 using go::Surroundings;
 
-std::string_view first_line(std::string_view text) {
+std::string_view first_line_said(std::string_view text) {
   text = go::trim(text);
   return text.substr(0, text.find('\n'));
 }
@@ -128,7 +128,7 @@ class Merger {
     }
     // The package of a load error is not always said; go test has told it then.
     if (!by_text || finding.kind != FindingKind::setup_failure) return false;
-    const std::string_view said = go::split_position(first_line(finding.message)).rest;
+    const std::string_view said = go::split_position(first_line_said(finding.message)).rest;
     return !said.empty() && std::ranges::any_of(broken_, [&](const std::string& message) {
       return message.find(said) != std::string::npos;
     });
@@ -314,7 +314,7 @@ std::string headline(const Finding& finding) {
   std::string text(name(finding.kind));
   if (!finding.package.empty()) text += " " + finding.package;
   if (!finding.test.empty()) text += " " + finding.test;
-  const std::string_view line = first_line(finding.message);
+  const std::string_view line = first_line_said(finding.message);
   if (!line.empty()) text += ": " + std::string(line);
   return text;
 }
@@ -338,7 +338,7 @@ std::string message_of(const Judgement& judgement) {
   if (cause != judgement.findings.end()) {
     const bool note = cause->kind == FindingKind::note;
     if (!text.empty()) text = note ? std::string{} : text + ": ";
-    text += note ? std::string(first_line(cause->message)) : headline(*cause);
+    text += note ? std::string(first_line_said(cause->message)) : headline(*cause);
     if (failing && conclusive > 1) text += " (and " + std::to_string(conclusive - 1) + " more)";
   }
   return std::string(go::cut(text, kMessageBytesMax));

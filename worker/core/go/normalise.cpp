@@ -6,14 +6,14 @@
 namespace cupel::worker::go {
 namespace {
 
-bool is_digit(char c) {
+bool is_decimal(char c) {
   return c >= '0' && c <= '9';
 }
 bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  return is_decimal(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 bool is_word(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  return is_decimal(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 bool ends_path(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '"' || c == '\'' || c == '`' || c == ':' ||
@@ -22,7 +22,7 @@ bool ends_path(char c) {
 
 std::size_t digits(std::string_view text, std::size_t at = 0) {
   std::size_t n = 0;
-  while (at + n < text.size() && is_digit(text[at + n])) ++n;
+  while (at + n < text.size() && is_decimal(text[at + n])) ++n;
   return n;
 }
 
@@ -45,9 +45,9 @@ std::size_t duration(std::string_view text) {
   constexpr std::array<std::string_view, 8> units = {"ns", "us", "\xC2\xB5s", "\xCE\xBCs",
                                                      "ms", "s",  "m",         "h"};
   std::size_t at = 0;
-  while (at < text.size() && is_digit(text[at])) {
+  while (at < text.size() && is_decimal(text[at])) {
     std::size_t next = at + digits(text, at);
-    if (next + 1 < text.size() && text[next] == '.' && is_digit(text[next + 1])) {
+    if (next + 1 < text.size() && text[next] == '.' && is_decimal(text[next + 1])) {
       next += 1 + digits(text, next + 1);
     }
     std::size_t unit = 0;
@@ -101,7 +101,7 @@ std::size_t ip_address(std::string_view text) {
       ++at;
     }
   }
-  if (at + 1 < text.size() && text[at] == ':' && is_digit(text[at + 1])) {
+  if (at + 1 < text.size() && text[at] == ':' && is_decimal(text[at + 1])) {
     at += 1 + digits(text, at + 1);
   }
   return boundary(text, at) ? at : 0;
@@ -148,7 +148,7 @@ class Normaliser {
     if (!at_word_start()) return false;
     if (c == '/' || c == '.') return path();
     if (c == 'g' && rest().starts_with("goroutine ")) return goroutine();
-    if (!is_digit(c)) return false;
+    if (!is_decimal(c)) return false;
     if (replace(address(rest()), "0x?") || replace(time_of(rest()), "<time>") ||
         replace(ip_address(rest()), "<address>")) {
       return true;
@@ -164,7 +164,7 @@ class Normaliser {
     if (port) return replace(1 + n, ":?");
     if (!after_file_name(out_)) return false;
     at_ += 1 + n;
-    if (at_ + 1 < text_.size() && text_[at_] == ':' && is_digit(text_[at_ + 1])) {
+    if (at_ + 1 < text_.size() && text_[at_] == ':' && is_decimal(text_[at_ + 1])) {
       at_ += 1 + digits(text_, at_ + 1);
     }
     return true;
@@ -173,7 +173,7 @@ class Normaliser {
   /// "module@v1.2.3/file": which version it was is told elsewhere.
   bool version() {
     std::string_view text = rest().substr(1);
-    if (text.size() < 2 || text[0] != 'v' || !is_digit(text[1])) return false;
+    if (text.size() < 2 || text[0] != 'v' || !is_decimal(text[1])) return false;
     std::size_t end = 0;
     while (end < text.size() && text[end] != '/' && !ends_path(text[end])) ++end;
     return end < text.size() && text[end] == '/' && replace(1 + end, "");

@@ -10,10 +10,6 @@ constexpr std::size_t kHeadBytes = 3072;
 constexpr std::size_t kTailBytes = 1024;
 constexpr std::size_t kNotableBytes = 512;
 
-bool contains(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
-
 /// Lines that the testing package and the go command print around a test's own words.
 bool is_frame(std::string_view text) {
   const std::string_view line = trim(text);

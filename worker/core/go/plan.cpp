@@ -22,7 +22,7 @@ seconds limit_or(std::uint64_t wanted_s, seconds derived) {
   return wanted_s == 0 ? derived : seconds(wanted_s);
 }
 
-std::string joined(const std::vector<std::string>& words, char separator) {
+std::string joined_words(const std::vector<std::string>& words, char separator) {
   std::string out;
   for (const std::string& word : words) {
     if (!out.empty()) out += separator;
@@ -126,7 +126,8 @@ class Planner {
   }
 
   void finish(PlannedCheck check) {
-    if (!settings_.tags.empty()) check.command.push_back("-tags=" + joined(settings_.tags, ','));
+    if (!settings_.tags.empty())
+      check.command.push_back("-tags=" + joined_words(settings_.tags, ','));
     check.command.insert(check.command.end(), settings_.packages.begin(), settings_.packages.end());
     plan_.push_back(std::move(check));
   }

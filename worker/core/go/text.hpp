@@ -24,6 +24,10 @@ namespace cupel::worker::go {
 
 [[nodiscard]] std::string_view trim(std::string_view text);
 
+[[nodiscard]] inline bool contains(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
 /// Lines without their ends (LF or CRLF); no empty last line.
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 

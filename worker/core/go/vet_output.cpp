@@ -17,14 +17,14 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kFindingsMax = 10'000;
 
-std::string text_of(const Json& object, const char* name) {
+std::string word_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
 }
 
-class Reader {
+class VetReader {
  public:
-  explicit Reader(bool json) : json_(json) {}
+  explicit VetReader(bool json) : json_(json) {}
 
   void stream(std::string_view bytes) {
     std::string text;
@@ -75,14 +75,14 @@ class Reader {
 
   void add(const std::string& package, const std::string& analyzer, const Json& report) {
     if (!report.is_object() || out_.findings.size() >= kFindingsMax) return;
-    const std::string posn = text_of(report, "posn");
+    const std::string posn = word_of(report, "posn");
     const Position position = split_position(posn);
     VetFinding finding{.package = canonical_package(clean_name(package)),
                        .analyzer = clean_name(analyzer),
                        .file = clean_name(position.file),
                        .line = position.line,
                        .column = position.column,
-                       .message = clean(text_of(report, "message"), kMessageBytesMax)};
+                       .message = clean(word_of(report, "message"), kMessageBytesMax)};
     if (seen_.emplace(finding.package, finding.analyzer, posn, finding.message).second) {
       out_.findings.push_back(std::move(finding));
     }
@@ -96,7 +96,7 @@ class Reader {
 }  // namespace
 
 VetOutput read_vet_output(std::string_view out, std::string_view err, bool json) {
-  Reader reader(json);
+  VetReader reader(json);
   reader.stream(out);
   reader.stream(err);
   VetOutput output = reader.finish();

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of(const json& object, const char* member) {
+std::string text_or_empty(const json& object, const char* member) {
   const auto found = object.find(member);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -29,10 +29,10 @@ void add_ranges(ModuleAdvisory& advisory, const json& affected) {
     bool has_open = false;
     for (const json& event : list_of(range, "events")) {
       if (!event.is_object()) continue;
-      if (const std::string from = text_of(event, "introduced"); !from.empty()) {
+      if (const std::string from = text_or_empty(event, "introduced"); !from.empty()) {
         open = {from, {}};
         has_open = true;
-      } else if (const std::string to = text_of(event, "fixed"); !to.empty() && has_open) {
+      } else if (const std::string to = text_or_empty(event, "fixed"); !to.empty() && has_open) {
         open.fixed = to;
         advisory.ranges.push_back(std::exchange(open, {}));
         has_open = false;
@@ -46,13 +46,13 @@ void add_ranges(ModuleAdvisory& advisory, const json& affected) {
 
 std::vector<ModuleAdvisory> advisories_about(std::string_view module, std::string_view osv_json) {
   const json entry = json::parse(osv_json, nullptr, false);
-  if (!entry.is_object() || !text_of(entry, "withdrawn").empty()) return {};
+  if (!entry.is_object() || !text_or_empty(entry, "withdrawn").empty()) return {};
   std::vector<ModuleAdvisory> all;
   for (const json& affected : list_of(entry, "affected")) {
     const auto package = affected.is_object() ? affected.find("package") : affected.end();
     if (!affected.is_object() || package == affected.end() || !package->is_object()) continue;
-    if (text_of(*package, "name") != module) continue;
-    ModuleAdvisory one{text_of(entry, "id"), {}};
+    if (text_or_empty(*package, "name") != module) continue;
+    ModuleAdvisory one{text_or_empty(entry, "id"), {}};
     add_ranges(one, affected);
     all.push_back(std::move(one));
   }
