@@ -133,11 +133,10 @@ const ClientOptions& Client::options() const {
 Awaitable<Result<void>> Client::ping() {
   Request request{.what = "ping", .method = "GET", .target = "/_ping", .repeatable = true};
   request.budget = impl_->options.budgets.ping;
-  CallOf call(impl_, "ping");
   CUPEL_CRASH_POINT("engine.ping");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  co_return call.done(engine::plain_status(answer->status, answer->body, "ping"));
+  co_return co_await Impl::exchange(impl_, "ping", std::move(request), [](const Answer& answer) {
+    return engine::plain_status(answer.status, answer.body, "ping");
+  });
 }
 
 Awaitable<Result<EngineVersion>> Client::negotiate() {
@@ -159,13 +158,11 @@ Awaitable<Result<EngineInfo>> Client::info() {
       .what = "info", .method = "GET", .target = impl_->target("/info"), .repeatable = true};
   request.budget = impl_->options.budgets.version;
   request.body_bytes_max = kListBytesMax;
-  CallOf call(impl_, "info");
   CUPEL_CRASH_POINT("engine.info");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  const Result<void> status = engine::plain_status(answer->status, answer->body, "info");
-  if (!status) co_return call.failed(status.error());
-  co_return call.done(engine::parse_info(answer->body));
+  co_return co_await Impl::exchange(impl_, "info", std::move(request), [](const Answer& answer) {
+    return parsed_body(answer, engine::plain_status(answer.status, answer.body, "info"),
+                       engine::parse_info);
+  });
 }
 
 Awaitable<Result<Created>> Client::create(std::string container_name, std::string body) {
@@ -295,13 +292,12 @@ Awaitable<Result<ContainerState>> Client::inspect(std::string container) {
   request.repeatable = true;
   request.body_bytes_max = std::size_t{1} << 20U;
   const std::string what = request.what;
-  CallOf call(impl_, "inspect");
   CUPEL_CRASH_POINT("engine.inspect");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  const Result<void> status = engine::plain_status(answer->status, answer->body, what);
-  if (!status) co_return call.failed(status.error());
-  co_return call.done(engine::parse_container(answer->body));
+  co_return co_await Impl::exchange(
+      impl_, "inspect", std::move(request), [what](const Answer& answer) {
+        return parsed_body(answer, engine::plain_status(answer.status, answer.body, what),
+                           engine::parse_container);
+      });
 }
 
 Awaitable<Result<void>> Client::remove(std::string container, bool force) {
@@ -361,13 +357,11 @@ Awaitable<Result<std::vector<ContainerSummary>>> Client::list(std::vector<std::s
   request.budget = impl_->options.budgets.list;
   request.repeatable = true;
   request.body_bytes_max = kListBytesMax;
-  CallOf call(impl_, "list");
   CUPEL_CRASH_POINT("engine.list");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  const Result<void> status = engine::plain_status(answer->status, answer->body, "list");
-  if (!status) co_return call.failed(status.error());
-  co_return call.done(engine::parse_containers(answer->body));
+  co_return co_await Impl::exchange(impl_, "list", std::move(request), [](const Answer& answer) {
+    return parsed_body(answer, engine::plain_status(answer.status, answer.body, "list"),
+                       engine::parse_containers);
+  });
 }
 
 Awaitable<Result<bool>> Client::has_path(std::string container, std::string path) {
@@ -379,14 +373,14 @@ Awaitable<Result<bool>> Client::has_path(std::string container, std::string path
   request.budget = impl_->options.budgets.inspect;
   request.repeatable = true;
   const std::string what = request.what;
-  CallOf call(impl_, "inspect");
   CUPEL_CRASH_POINT("engine.has_path");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  if (answer->status == 404) co_return call.done(Result<bool>(false));
-  const Result<void> status = engine::plain_status(answer->status, answer->body, what);
-  if (!status) co_return call.failed(status.error());
-  co_return call.done(Result<bool>(true));
+  co_return co_await Impl::exchange(
+      impl_, "inspect", std::move(request), [what](const Answer& answer) -> Result<bool> {
+        if (answer.status == 404) return false;
+        const Result<void> status = engine::plain_status(answer.status, answer.body, what);
+        if (!status) return status.error();
+        return true;
+      });
 }
 
 }  // namespace cupel::docker

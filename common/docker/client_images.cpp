@@ -71,13 +71,11 @@ Awaitable<Result<ImageFacts>> Client::image_inspect(std::string image) {
   request.budget = impl_->options.budgets.image;
   request.body_bytes_max = kImageBytesMax;
   const std::string what = request.what;
-  CallOf call(impl_, "image_inspect");
   CUPEL_CRASH_POINT("engine.image_inspect");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  const Result<void> status = image_status(*answer, what);
-  if (!status) co_return call.failed(status.error());
-  co_return call.done(engine::parse_image(answer->body));
+  co_return co_await Impl::exchange(
+      impl_, "image_inspect", std::move(request), [what](const Answer& answer) {
+        return parsed_body(answer, image_status(answer, what), engine::parse_image);
+      });
 }
 
 Awaitable<Result<std::vector<ImageFacts>>> Client::image_list(std::vector<std::string> labels) {
@@ -87,13 +85,12 @@ Awaitable<Result<std::vector<ImageFacts>>> Client::image_list(std::vector<std::s
                   .repeatable = true};
   request.budget = impl_->options.budgets.image;
   request.body_bytes_max = kImageListBytesMax;
-  CallOf call(impl_, "image_list");
   CUPEL_CRASH_POINT("engine.image_list");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  const Result<void> status = engine::plain_status(answer->status, answer->body, "image list");
-  if (!status) co_return call.failed(status.error());
-  co_return call.done(engine::parse_images(answer->body));
+  co_return co_await Impl::exchange(
+      impl_, "image_list", std::move(request), [](const Answer& answer) {
+        return parsed_body(answer, engine::plain_status(answer.status, answer.body, "image list"),
+                           engine::parse_images);
+      });
 }
 
 Awaitable<Result<std::string>> Client::image_import(ImportRequest import, ByteSource tar,
@@ -166,10 +163,9 @@ Awaitable<Result<void>> Client::image_tag(std::string image, std::string reposit
                               "&tag=" + engine::url_escape(tag))};
   request.budget = impl_->options.budgets.image;
   const std::string what = request.what;
-  CallOf call(impl_, "image_tag");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  co_return call.done(image_status(*answer, what));
+  co_return co_await Impl::exchange(
+      impl_, "image_tag", std::move(request),
+      [what](const Answer& answer) { return image_status(answer, what); });
 }
 
 Awaitable<Result<void>> Client::image_remove(std::string image) {
@@ -179,11 +175,9 @@ Awaitable<Result<void>> Client::image_remove(std::string image) {
                   .target = impl_->target("/images/" + image)};
   request.budget = impl_->options.budgets.image;
   const std::string what = request.what;
-  CallOf call(impl_, "image_remove");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  if (answer->status == 404) co_return call.done(Result<void>());
-  co_return call.done(engine::plain_status(answer->status, answer->body, what));
+  co_return co_await Impl::exchange(
+      impl_, "image_remove", std::move(request),
+      [what](const Answer& answer) { return removal_of(answer, what); });
 }
 
 }  // namespace cupel::docker

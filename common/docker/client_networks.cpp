@@ -1,4 +1,5 @@
 // Networks: made, looked at and removed for the egress of runs.
+#include "common/crash/crash_point.hpp"
 #include "common/docker/client_impl.hpp"
 
 namespace cupel::docker {
@@ -14,71 +15,69 @@ constexpr std::size_t kNetworkListBytesMax = std::size_t{8} << 20U;
 }  // namespace
 
 Awaitable<Result<void>> Client::network_create(engine::InternalNetwork network) {
-  Request request{.what = "create network " + network.name,
+  const std::string what = "create network " + network.name;
+  Request request{.what = what,
                   .method = "POST",
                   .target = impl_->target("/networks/create"),
                   .body = engine::network_body(network)};
   request.budget = impl_->options.budgets.network;
-  const std::string what = request.what;
-  CallOf call(impl_, "network_create");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  Result<void> status = engine::plain_status(answer->status, answer->body, what);
-  if (!status && answer->status == 409) {
-    Error there = status.error();
-    there.code = Errc::already_exists;
-    co_return call.failed(there);
-  }
-  co_return call.done(std::move(status));
+  CUPEL_CRASH_POINT("engine.network_create");
+  co_return co_await Impl::exchange(
+      impl_, "network_create", std::move(request), [what](const Answer& answer) -> Result<void> {
+        Result<void> status = engine::plain_status(answer.status, answer.body, what);
+        if (status || answer.status != 409) return status;
+        Error there = status.error();
+        there.code = Errc::already_exists;
+        return there;
+      });
 }
 
 Awaitable<Result<engine::NetworkFacts>> Client::network_inspect(std::string network) {
   if (!engine::is_container_ref(network)) co_return bad_container_ref(network);
-  Request request{.what = "inspect network " + network,
+  const std::string what = "inspect network " + network;
+  Request request{.what = what,
                   .method = "GET",
                   .target = impl_->target("/networks/" + network),
                   .repeatable = true};
   request.budget = impl_->options.budgets.inspect;
   request.body_bytes_max = kNetworkBytesMax;
-  const std::string what = request.what;
-  CallOf call(impl_, "network_inspect");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  const Result<void> status = engine::plain_status(answer->status, answer->body, what);
-  if (!status) co_return call.failed(status.error());
-  co_return call.done(engine::parse_network(answer->body));
+  CUPEL_CRASH_POINT("engine.network_inspect");
+  co_return co_await Impl::exchange(
+      impl_, "network_inspect", std::move(request), [what](const Answer& answer) {
+        return parsed_body(answer, engine::plain_status(answer.status, answer.body, what),
+                           engine::parse_network);
+      });
 }
 
 Awaitable<Result<std::vector<engine::NetworkFacts>>> Client::network_list(
     std::vector<std::string> labels) {
-  Request request{.what = "list networks",
+  const std::string what = "list networks";
+  Request request{.what = what,
                   .method = "GET",
                   .target = impl_->target("/networks?filters=" + label_filter(labels)),
                   .repeatable = true};
   request.budget = impl_->options.budgets.list;
   request.body_bytes_max = kNetworkListBytesMax;
-  const std::string what = request.what;
-  CallOf call(impl_, "network_list");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  const Result<void> status = engine::plain_status(answer->status, answer->body, what);
-  if (!status) co_return call.failed(status.error());
-  co_return call.done(engine::parse_networks(answer->body));
+  CUPEL_CRASH_POINT("engine.network_list");
+  co_return co_await Impl::exchange(
+      impl_, "network_list", std::move(request), [what](const Answer& answer) {
+        return parsed_body(answer, engine::plain_status(answer.status, answer.body, what),
+                           engine::parse_networks);
+      });
 }
 
 Awaitable<Result<void>> Client::network_remove(std::string network) {
   if (!engine::is_container_ref(network)) co_return bad_container_ref(network);
-  Request request{.what = "remove network " + network,
+  const std::string what = "remove network " + network;
+  Request request{.what = what,
                   .method = "DELETE",
                   .target = impl_->target("/networks/" + network),
                   .repeatable = true};
   request.budget = impl_->options.budgets.network;
-  const std::string what = request.what;
-  CallOf call(impl_, "network_remove");
-  const Result<Answer> answer = co_await Impl::short_call(impl_, std::move(request));
-  if (!answer) co_return call.failed(answer.error());
-  if (answer->status == 404) co_return call.done(Result<void>());
-  co_return call.done(engine::plain_status(answer->status, answer->body, what));
+  CUPEL_CRASH_POINT("engine.network_remove");
+  co_return co_await Impl::exchange(
+      impl_, "network_remove", std::move(request),
+      [what](const Answer& answer) { return removal_of(answer, what); });
 }
 
 }  // namespace cupel::docker

@@ -31,6 +31,8 @@ ELSEWHERE = {
     "engine.has_path": "the check of an image without a label of its compiler",
     "engine.image_inspect": "images with a label need no second look",
     "engine.logs": "only after a broken stream: ops/engine-scenarios",
+    **{f"engine.network_{call}": "only with networks of its own: tests/integration/egress"
+       for call in ("create", "inspect", "list", "remove")},
     "engine.ping": "the engine is asked for its version instead",
     "remove_tree.rename": "only in trees deeper than their limit",
     "scan.rename": "needs a vulnerability database: tests/unit/worker_scan",
