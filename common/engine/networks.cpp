@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <arpa/inet.h>
+#include <array>
+
 namespace cupel::engine {
 
 namespace {
@@ -21,6 +24,19 @@ Error network_protocol_error(std::string_view body) {
           .hint = {}};
 }
 
+/// The first address of an IPv4 subnet "A.B.C.D/N"; empty for anything else.
+std::string first_address(const std::string& subnet) {
+  in_addr network{};
+  const auto slash = subnet.find('/');
+  if (slash == std::string::npos ||
+      ::inet_pton(AF_INET, subnet.substr(0, slash).c_str(), &network) != 1) {
+    return {};
+  }
+  network.s_addr = htonl(ntohl(network.s_addr) + 1);
+  std::array<char, INET_ADDRSTRLEN> text{};
+  return ::inet_ntop(AF_INET, &network, text.data(), text.size()) == nullptr ? "" : text.data();
+}
+
 NetworkFacts facts_of(const Json& json) {
   NetworkFacts facts;
   facts.id = text_of(json, "Id");
@@ -33,8 +49,12 @@ NetworkFacts facts_of(const Json& json) {
   facts.between_containers = text_of(options, kBetween) != "false";
   for (const Json& config : member(member(json, "IPAM"), "Config")) {
     const std::string gateway = text_of(config, "Gateway");
-    if (gateway.find('.') != std::string::npos)
+    if (gateway.find('.') != std::string::npos) {
       facts.gateway = gateway.substr(0, gateway.find('/'));
+    } else if (gateway.empty() && facts.gateway.empty()) {
+      // An engine that has just made its default bridge names none until a container used it.
+      facts.gateway = first_address(text_of(config, "Subnet"));
+    }
   }
   facts.labels = map_of(json, "Labels");
   const Json& containers = member(json, "Containers");

@@ -25,7 +25,7 @@ struct NetworkFacts {
   std::string name;
   std::string driver;
   std::string bridge;   ///< Of the bridge driver's option; empty: the engine chose.
-  std::string gateway;  ///< IPv4, without a prefix length.
+  std::string gateway;  ///< IPv4, without a prefix length; where none is named, the subnet's first.
   bool internal = false;
   bool ipv6 = false;
   bool between_containers = true;  ///< Option enable_icc.

@@ -48,6 +48,20 @@ TEST(Networks, AnyOtherIsNot) {
   EXPECT_FALSE(parse_network(talking.dump())->is(kWanted));
 }
 
+TEST(Networks, ABridgeWithoutANamedGatewayHasTheFirstAddressOfItsSubnet) {
+  const auto gateway = [](const json& config) {
+    json network = made();
+    network["IPAM"]["Config"] = config;
+    return parse_network(network.dump())->gateway;
+  };
+  EXPECT_EQ(gateway({{{"Subnet", "172.17.0.0/16"}}}), "172.17.0.1");
+  EXPECT_EQ(gateway({{{"Subnet", "fd00::/64"}}, {{"Subnet", "10.1.255.0/24"}}}), "10.1.255.1");
+  EXPECT_EQ(gateway({{{"Subnet", "10.9.0.0/24"}}, {{"Gateway", "10.2.0.254/24"}}}), "10.2.0.254");
+  for (const char* const bad : {"", "/", "10.0.0/8", "fd00::/64", "10.0.0.0"}) {
+    EXPECT_EQ(gateway({{{"Subnet", bad}}}), "") << bad;
+  }
+}
+
 TEST(Networks, GarbageIsAnError) {
   for (const char* const text : {"", "[]", "{}", "null", R"({"Id":1,"Name":[]})", "{"}) {
     EXPECT_FALSE(parse_network(text)) << text;
