@@ -61,8 +61,10 @@ class SqliteConnection final : public Connection {
 
 Result<void> SqliteConnection::open_session(Access access) {
   soci::session& session = this->session();
+  // A backup or somebody's shell may lock the file: that is waited for a minute, by the I/O thread
+  // alone. Only BEGIN IMMEDIATE meets a lock, so nothing is half done then.
   session.open(soci::sqlite3,
-               "db=\"" + name() + "\" timeout=10 shared_cache=false synchronous=full");
+               "db=\"" + name() + "\" timeout=60 shared_cache=false synchronous=full");
   std::string mode;
   // FULL: a commit is on the disk when it returns; everything that the fleet is promised rests on
   // it.

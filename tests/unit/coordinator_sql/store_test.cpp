@@ -3,6 +3,7 @@
 #include "tests/unit/coordinator_sql/fixture.hpp"
 
 #include <nlohmann/json.hpp>
+#include <soci/sqlite3/soci-sqlite3.h>
 
 #include <fstream>
 #include <latch>
@@ -21,6 +22,25 @@ TEST(StoreFile, IsReadableByItsOwnerOnly) {
   struct stat info{};
   ASSERT_EQ(::stat(file.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
+}
+
+TEST(StoreFile, AForeignLockIsWaitedForAndNothingIsLost) {
+  const ScratchDir dir;
+  const auto file = dir.path() / "store.db";
+  ASSERT_TRUE(prepare_store(file));
+  auto writer = SqlWriter::open(file);
+  auto reader = SqlReader::open(file);
+  ASSERT_TRUE(writer && reader);
+  soci::session other(soci::sqlite3, "db=" + file.string());
+  other << "BEGIN IMMEDIATE";  // as a backup does
+
+  auto done = std::async(std::launch::async, [&] { return commit(**writer, small_campaign()); });
+
+  EXPECT_EQ(done.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+  EXPECT_TRUE((*reader)->recover()->campaigns.empty()) << "reading goes on meanwhile";
+  other << "ROLLBACK";
+  ASSERT_TRUE(done.get());
+  EXPECT_EQ((*reader)->recover()->campaigns.size(), 1U);
 }
 
 TEST_P(StoreTest, RecoversWhatACampaignIsMadeOf) {
