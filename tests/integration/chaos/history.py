@@ -65,13 +65,18 @@ def _numbered(events):
 
 
 def _tokens(events):
-    """One sequence for the whole fleet, which only grows, over restarts as well."""
-    wrong, newest = [], 0
+    """One sequence for the whole fleet, which only grows, over restarts as well. What one commit recorded has one time and is
+    told campaign by campaign, so that only a campaign's own order counts there."""
+    wrong, earlier, moment, now = [], 0, None, {}
     for event in events:
-        if event["type"] == "task.started":
-            if event["token"] <= newest:
-                wrong.append(f"{event['task']}: token {event['token']} was given out after {newest} (event {event['seq']})")
-            newest = max(newest, event["token"])
+        if event["type"] != "task.started":
+            continue
+        if moment != event.get("ts", event["seq"]):
+            earlier, moment, now = max([earlier, *now.values()]), event.get("ts", event["seq"]), {}
+        floor = max(earlier, now.get(event["campaign"], 0))
+        if event["token"] <= floor or event["token"] in now.values():
+            wrong.append(f"{event['task']}: token {event['token']} was given out after {max([floor, *now.values()])} (event {event['seq']})")
+        now[event["campaign"]] = max(now.get(event["campaign"], 0), event["token"])
     return wrong
 
 

@@ -77,6 +77,16 @@ class Judge(unittest.TestCase):
                 line["token"] = 2
         self.expect(record, "token 2 was given out after 2")
 
+    def test_knows_that_one_commit_is_told_campaign_by_campaign(self):
+        record = good()
+        record.events[1].update(ts="1", token=2, task="t-2")
+        record.events[2].update(ts="1", token=1, task="t-1", campaign="c-2")
+        self.assertEqual(history._tokens(record.events), [])
+        record.events[2]["ts"] = "2"
+        self.assertIn("t-1: token 1 was given out after 2", "".join(history._tokens(record.events)))
+        record.events[2].update(ts="1", token=2)
+        self.assertIn("t-1: token 2 was given out after 2", "".join(history._tokens(record.events)))
+
     def test_sees_a_lease_after_the_result(self):
         record = good()
         record.events.append(event(10, "task.started", task="t-2", token=4))

@@ -194,15 +194,15 @@ class WithoutEngine(PairCase):
 class WithTasks(PairCase):
     """Real work on a real engine while the leader goes."""
 
-    def begin(self, fleet, quick=4, slow=4):
-        paths = [harness.module(fleet.dir / "repositories", f"quick{i}", harness.PASSING) for i in range(quick)]
-        paths += [harness.module(fleet.dir / "repositories", f"slow{i}", harness.SLOW % 8) for i in range(slow)]
+    def begin(self, fleet, quick=2, slow=2):
+        """Until every slot is in the middle of a slow test: then no lease is on its way, which nobody could tell from one that
+        got lost with the leader."""
+        paths = [harness.module(fleet.dir / "repositories", f"slow{i}", harness.SLOW % 8) for i in range(slow)]
+        paths += [harness.module(fleet.dir / "repositories", f"quick{i}", harness.PASSING) for i in range(quick)]
         campaign = fleet.submit(harness.campaign_of(paths, extra="sandbox:\n  timeouts: {check: 120s}\n"))
-        events = fleet.events(campaign, 900)
-        for event in events:
-            if event["type"] == "task.started" and event["kind"] == "execute":
-                break
-        return campaign, events, {f"example.com/{path.name}": ("passing", "none") for path in paths}
+        fleet.wait_until(lambda: sum("test" in run["Command"].split() for run in fleet.own_containers()) == len(fleet.workers),
+                         "a slow test on every worker", 180)
+        return campaign, fleet.events(campaign, 900), {f"example.com/{path.name}": ("passing", "none") for path in paths}
 
     def finish(self, fleet, campaign, events, wanted, attempts_max=2):
         sequence = [event["seq"] for event in events]
@@ -244,7 +244,7 @@ class WithTasks(PairCase):
 
     def test_the_leader_stumbles_in_the_middle_of_its_work(self):
         fleet = self.fleet(workers=2, slots=1)
-        campaign, events, wanted = self.begin(fleet)
+        campaign, events, wanted = self.begin(fleet, quick=4, slow=4)
         for _ in range(3):
             old, _, _ = fleet.takeover(signal.SIGSTOP)
             old.signal(signal.SIGCONT)  # while tasks are under way at the new leader
