@@ -24,11 +24,11 @@ configure() {
 }
 
 # compile PRESET [TARGET...]: after configure; quiet while it goes well, the whole story when it doesn't.
-# With build_nice=N the compilers stand back behind what runs beside them.
+# With besides_nice=N the compilers stand back behind what runs beside them.
 compile() {
   local preset=$1 log=$CUPEL_ROOT/build/$1.log
   shift
-  if ! nice -n "${build_nice:-0}" ninja -C "$CUPEL_ROOT/build/$preset" -j "$(build_jobs)" "$@" >>"$log" 2>&1 </dev/null; then
+  if ! nice -n "${besides_nice:-0}" ninja -C "$CUPEL_ROOT/build/$preset" -j "$(build_jobs)" "$@" >>"$log" 2>&1 </dev/null; then
     grep -nE '(error|FAILED):' "$log" | tail -n 40 >&2 || true
     tail -n 15 "$log" >&2
     say "error: building preset $preset failed (log: $log)"

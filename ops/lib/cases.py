@@ -370,6 +370,7 @@ def main():
     parser.add_argument("--cupel", required=True, help="the client")
     parser.add_argument("--slots", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit", type=int, default=3600, help="seconds for one campaign")
+    parser.add_argument("--total", type=int, default=0, help="seconds after which no campaign is begun; 0: no bound")
     parser.add_argument("--at-most", type=int, default=0, help="this many cases, spread over the topics")
     parser.add_argument("--keep", action="store_true", help="keep campaigns, logs and reports")
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
@@ -391,6 +392,10 @@ def main():
         for index, group in enumerate(campaigns_of(cases)):
             members = group["cases"]
             name = f"cases-{index}"
+            if options.total and time.monotonic() - started > options.total:
+                skipped += [(case, "no time was left") for case in members]
+                print(f"skip  {', '.join(c.id for c in members)}: no time was left", flush=True)
+                continue
             try:
                 paths, report = run_campaign(options, scratch, name, group["settings"], group["targets"], members)
                 units = units_by_case(paths, report)

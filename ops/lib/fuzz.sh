@@ -17,7 +17,7 @@ fuzz_all() {
   found=$(mktemp -d)
   # New inputs go to a folder of their own: the corpus in the tree stays as it is.
   export found each CUPEL_ROOT
-  printf '%s\n' "${targets[@]}" | xargs -P "$jobs" -I TARGET bash -c '
+  printf '%s\n' "${targets[@]}" | nice -n "${besides_nice:-0}" xargs -P "$jobs" -I TARGET bash -c '
     name=$(basename TARGET); mkdir -p "$found/$name"
     corpus=$CUPEL_ROOT/tests/fuzz/corpus/$name; [ -d "$corpus" ] || corpus=
     if TARGET -max_total_time="$each" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
