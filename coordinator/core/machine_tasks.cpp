@@ -131,18 +131,11 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
     tool_done(handle, said);
     return;
   }
-  if (unit == kNoHandle && repositories[repository].acquired) {
-    // It may be asked for once more, and one task of a kind is open at a time.
+  if (unit == kNoHandle) {
+    // It ends first: it may be asked for once more, and one task of a kind is open at a time.
     const TaskResult said = result;
     finish_task(handle, token, std::move(result), dead);
     source_done(repository, worker, said);
-    drop_task(handle);
-    return;
-  }
-  if (unit == kNoHandle) {
-    // The plan is made of a copy of the facts alone; findings can be many.
-    source_done(repository, worker, result);
-    finish_task(handle, token, std::move(result), dead);
     drop_task(handle);
     return;
   }
