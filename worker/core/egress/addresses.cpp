@@ -32,10 +32,10 @@ constexpr std::array kV4 = {
     Range{{100, 64}, 10, private_use},
     Range{{0}, 8, reserved},
     Range{{192, 0, 0}, 24, reserved},
-    Range{{192, 0, 2}, 24, reserved},
-    Range{{198, 18}, 15, reserved},
-    Range{{198, 51, 100}, 24, reserved},
-    Range{{203, 0, 113}, 24, reserved},
+    Range{{192, 0, 2}, 24, laboratory},
+    Range{{198, 18}, 15, laboratory},
+    Range{{198, 51, 100}, 24, laboratory},
+    Range{{203, 0, 113}, 24, laboratory},
     Range{{224}, 3, reserved},
 };
 
@@ -46,7 +46,7 @@ constexpr std::array kV6 = {
     Range{{0xfc}, 7, private_use},
     Range{{0xff}, 8, reserved},
     Range{{0x00}, 8, reserved},  // unspecified, and the translated ones of 64:ff9b::/96
-    Range{{0x20, 0x01, 0x0d, 0xb8}, 32, reserved},
+    Range{{0x20, 0x01, 0x0d, 0xb8}, 32, laboratory},
     Range{{0x20, 0x01, 0x00}, 23, reserved},
     Range{{0x20, 0x02}, 16, reserved},
     Range{{0xfe, 0xc0}, 10, reserved},

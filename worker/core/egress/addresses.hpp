@@ -11,9 +11,11 @@ namespace cupel::worker::egress {
 enum class AddressKind : std::uint8_t {
   global,
   private_use,  ///< 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7
+  laboratory,   ///< Kept for documentation and benchmarks; transparent proxies and test networks
+                ///< answer there.
   loopback,
   metadata,  ///< Link-local, and the metadata services that are not.
-  reserved,  ///< Unspecified, multicast, broadcast, documentation, translated; nobody's server.
+  reserved,  ///< Unspecified, multicast, broadcast, translated; nobody's server.
   malformed,
 };
 
