@@ -19,6 +19,8 @@ struct Capacity {
   blocked @4 :Text;
   images @5 :List(Text);
   toolchains @6 :List(Toolchain);
+  enforcesEgress @7 :Bool;  # Its runs reach the module proxy alone, by rules of the host.
+  upstreamPaused @8 :Bool;  # Its module proxies fail: what needs them waits there.
 }
 
 struct Toolchain {

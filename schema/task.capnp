@@ -211,6 +211,7 @@ struct ValidationSettings {
   imageWithoutCCompiler @11 :Bool;
   goPrivate @12 :Text;
   goNoSumDb @13 :Text;
+  requireEnforcedEgress @14 :Bool;
 }
 
 struct TaskSpec {
@@ -236,6 +237,7 @@ struct SourceFacts {
   files @2 :UInt64;
   bytes @3 :UInt64;
   units @4 :List(UnitInfo);
+  committedMicros @5 :Int64;  # When the commit was made, since 1970 UTC; 0 = not known.
 }
 
 struct ModuleFacts {

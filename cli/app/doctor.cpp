@@ -121,6 +121,17 @@ void check_coordinator(Sheet& sheet, const Request& request) {
             "start cupel-worker with a trusted key: 'cupel key trust'");
 }
 
+void check_confinement(Sheet& sheet, const engine::Confinement& confinement) {
+  if (const auto confined = engine::check_confined(confinement); !confined)
+    return sheet.add(confined.error());
+  sheet.add(Mark::ok, "the engine confines containers by " + confinement.text());
+  const auto apparmor = fs::read_file("/sys/module/apparmor/parameters/enabled", 16);
+  if (apparmor && apparmor->starts_with('Y') && !confinement.apparmor) {
+    sheet.add(Mark::warn, "this kernel has AppArmor, and the engine doesn't use it",
+              "install the package apparmor and start the engine again");
+  }
+}
+
 void check_engine(Sheet& sheet, const Request& request) {
   const auto socket = engine_socket(request.local.engine_socket);
   if (!socket) return sheet.add(socket.error());
@@ -128,6 +139,7 @@ void check_engine(Sheet& sheet, const Request& request) {
   if (!engine) return sheet.add(engine.error());
   sheet.add(Mark::ok,
             "engine at " + *socket + ", version " + engine->version + ", API " + engine->api);
+  check_confinement(sheet, engine->confinement);
   sheet.add(engine->images == 0 ? Mark::fail : Mark::ok,
             std::to_string(engine->images) + " toolchain images are on the engine",
             "'cupel image pull 1.26' or 'cupel image build 1.26' brings one");

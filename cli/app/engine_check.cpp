@@ -19,6 +19,8 @@ namespace {
 boost::asio::awaitable<Result<EngineAnswer>> ask(docker::Client& client) {
   const auto version = co_await client.negotiate();
   if (!version) co_return version.error();
+  const auto info = co_await client.info();
+  if (!info) co_return info.error();
   const auto listed = co_await client.image_list({});
   if (!listed) co_return listed.error();
   std::vector<images::EngineImage> all;
@@ -27,7 +29,7 @@ boost::asio::awaitable<Result<EngineAnswer>> ask(docker::Client& client) {
                    .repo_digests = facts.digests,
                    .labels = {facts.labels.begin(), facts.labels.end()}});
   }
-  co_return EngineAnswer{version->version, version->api.text(),
+  co_return EngineAnswer{version->version, version->api.text(), engine::confinement_of(*info),
                          images::match_images(images::builtin_table(), all).size()};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/core/error.hpp"
+#include "common/engine/confinement.hpp"
 
 #include <cstddef>
 #include <string>
@@ -11,6 +12,7 @@ namespace cupel::cli {
 struct EngineAnswer {
   std::string version;
   std::string api;
+  engine::Confinement confinement;
   std::size_t images = 0;  ///< Toolchain images that it holds.
 };
 

@@ -75,6 +75,7 @@ json sandbox_json(const ValidationSettings& settings) {
             {"tmp", text::format_size(limits.tmp_bytes)},
             {"output", text::format_size(limits.output_bytes)}}},
           {"build_cache", settings.build_cache == BuildCache::empty ? "empty" : "seeded"},
+          {"egress", settings.require_enforced_egress ? "enforced" : "any"},
           {"timeouts",
            {{"acquire", seconds(settings.acquire_limit_s)},
             {"check", settings.check_limit_s == 0 ? "0" : seconds(settings.check_limit_s)}}},

@@ -216,6 +216,7 @@ void extract_sandbox(Context& context, const Node* sandbox, ValidationSettings& 
   }
   settings.build_cache =
       text_at(sandbox, "build_cache") == "empty" ? BuildCache::empty : BuildCache::seeded;
+  settings.require_enforced_egress = text_at(sandbox, "egress") == "enforced";
   values.seconds("timeouts.acquire", settings.acquire_limit_s);
   values.seconds("timeouts.check", settings.check_limit_s);
   settings.go_private = text_at(sandbox, "private.goprivate");

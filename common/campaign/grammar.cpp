@@ -116,6 +116,10 @@ Key sandbox() {
        choice("build_cache",
               "seeded: starts with the image's standard library; empty: with nothing.", "seeded",
               {"seeded", "empty"}),
+       choice("egress",
+              "Runs with a network: any: on every worker; enforced: only on workers that hold them "
+              "to the module proxy by rules of the host.",
+              "any", {"any", "enforced"}),
        section(
            "timeouts", "Limits of time.",
            {bounded("acquire", Shape::duration, "Fetch a repository, or its modules.", "10m", 1,

@@ -1,10 +1,10 @@
 /// One problem that a check reported.
 #pragma once
 
+#include "common/core/outcome.hpp"
+
 #include <cstdint>
 #include <string>
-
-#include "common/core/outcome.hpp"
 
 namespace cupel {
 
@@ -12,15 +12,16 @@ namespace cupel {
 struct Finding {
   FindingKind kind = FindingKind::note;
   CheckKind check = CheckKind::test;
-  std::string package;      ///< Import path; empty where it has none.
-  std::string test;         ///< Test name with subtests; empty where it has none.
-  std::string analyzer;     ///< vet analyzer, or scanner's osv id.
-  std::string file;         ///< Below the unit's source, without the mount prefix.
-  std::int32_t line = 0;    ///< 0 unknown. Never part of the key.
+  std::string package;    ///< Import path; empty where it has none.
+  std::string test;       ///< Test name with subtests; empty where it has none.
+  std::string analyzer;   ///< vet analyzer, or scanner's osv id.
+  std::string file;       ///< Below the unit's source, without the mount prefix.
+  std::int32_t line = 0;  ///< 0 unknown. Never part of the key.
   std::int32_t column = 0;
-  std::string message;      ///< As the tool said it, cut; control characters removed.
-  std::string environment;  ///< A tag such as readonly_source or no_network: probably the sandbox's doing.
-  bool inferred = false;    ///< Concluded from what is missing, not said by the tool (rule P10a).
+  std::string message;  ///< As the tool said it, cut; control characters removed.
+  std::string
+      environment;  ///< A tag such as readonly_source or no_network: probably the sandbox's doing.
+  bool inferred = false;  ///< Concluded from what is missing, not said by the tool (rule P10a).
   /// Stable identity inside a unit: kind family, package, test or analyzer+file, message without
   /// line numbers, addresses, durations, temporary names (rule C1).
   std::string key;

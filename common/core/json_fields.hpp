@@ -1,5 +1,5 @@
-/// Private to json.cpp and json_text.cpp: one description of each struct for both directions. fields(archive, value)
-/// names every member once, and the archive writes or reads it.
+/// Private to json.cpp and json_text.cpp: one description of each struct for both directions.
+/// fields(archive, value) names every member once, and the archive writes or reads it.
 #pragma once
 
 #include "common/core/limits.hpp"
@@ -281,6 +281,7 @@ void fields(Archive& a, ValidationSettings& v) {
   a("image_without_c_compiler", v.image_without_c_compiler);
   a("go_private", v.go_private);
   a("go_nosumdb", v.go_nosumdb);
+  a("require_enforced_egress", v.require_enforced_egress);
 }
 template <typename Archive>
 void fields(Archive& a, TaskSpec& v) {
@@ -299,6 +300,7 @@ void fields(Archive& a, SourceFacts& v) {
   a("files", v.files);
   a("bytes", v.bytes);
   a("units", v.units, kUnitsPerRepositoryMax);
+  a("committed", v.committed);
 }
 template <typename Archive>
 void fields(Archive& a, ModuleFacts& v) {

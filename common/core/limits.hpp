@@ -6,10 +6,12 @@
 
 namespace cupel {
 
-inline constexpr std::size_t kControlMessageBytesMax = 1024UL * 1024;  // one slow peer can't hold more
+inline constexpr std::size_t kControlMessageBytesMax =
+    1024UL * 1024;  // one slow peer can't hold more
 inline constexpr std::size_t kBulkMessageBytesMax = 4UL * 1024 * 1024;
 inline constexpr std::size_t kBulkChunkBytes = 256UL * 1024;
-inline constexpr std::size_t kResultInlineFindingsBytesMax = 512UL * 1024;  // the rest as an artifact
+inline constexpr std::size_t kResultInlineFindingsBytesMax =
+    512UL * 1024;  // the rest as an artifact
 inline constexpr std::size_t kUnitsPerRepositoryMax = 200;
 inline constexpr std::size_t kFindingsPerResultMax = 10'000;
 inline constexpr std::size_t kNameBytesMax = 4096;

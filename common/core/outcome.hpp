@@ -1,5 +1,5 @@
-/// The closed lists of words that a task, a unit and a finding can say. Parsing and printing use the
-/// names of the lists; wire, store, API, metrics and reports share them.
+/// The closed lists of words that a task, a unit and a finding can say. Parsing and printing use
+/// the names of the lists; wire, store, API, metrics and reports share them.
 #pragma once
 
 #include <array>
@@ -20,8 +20,18 @@ enum class Outcome : std::uint8_t { passing, failing, inconclusive, refused, can
 
 /// The one answer for a unit. The first five are those of a plain validation.
 enum class Verdict : std::uint8_t {
-  passing, failing, inconclusive, refused, cancelled,
-  compatible, regressed, fixed, broken_before, changed_failure, flaky, not_affected,
+  passing,
+  failing,
+  inconclusive,
+  refused,
+  cancelled,
+  compatible,
+  regressed,
+  fixed,
+  broken_before,
+  changed_failure,
+  flaky,
+  not_affected,
 };
 
 enum class Fault : std::uint8_t { none, repository, change, dependency, fleet, upstream, unknown };
@@ -32,29 +42,87 @@ enum class Fault : std::uint8_t { none, repository, change, dependency, fleet, u
 enum class Reason : std::uint8_t {
   none,
   // inconclusive
-  aborted, acquire_incomplete, cgo_unavailable, end_marker_missing, exit_mismatch,
-  incomplete_stream, io_incomplete, lfs_pointer, module_not_found, no_packages, output_truncated,
-  parse_failed, race_unavailable, resource_disk, resource_memory, resource_pids,
-  sandbox_noexec_tmp, scan_failed, submodule_not_fetched, timeout, unexplained_exit,
-  vulndb_corrupt, vulndb_unavailable,
+  aborted,
+  acquire_incomplete,
+  cgo_unavailable,
+  end_marker_missing,
+  exit_mismatch,
+  incomplete_stream,
+  io_incomplete,
+  lfs_pointer,
+  module_not_found,
+  no_packages,
+  output_truncated,
+  parse_failed,
+  race_unavailable,
+  resource_disk,
+  resource_memory,
+  resource_pids,
+  sandbox_noexec_tmp,
+  scan_failed,
+  submodule_not_fetched,
+  timeout,
+  unexplained_exit,
+  vulndb_corrupt,
+  vulndb_unavailable,
   // inconclusive, the fleet's
-  engine, image_missing, lease_lost, upstream,
+  engine,
+  image_missing,
+  lease_lost,
+  upstream,
   // refused
-  alternates_outside, bad_go_mod, bad_go_sum, bad_go_work, bad_version_query, checksum_mismatch,
-  empty_repository, gitdir_outside, hostile_git_config, malformed_tree, manifest_is_symlink,
-  module_path_mismatch, no_go_mod, path_too_long, replace_outside_repo,
-  requires_newer_toolchain, snapshot_too_large, submodule_untrusted_url,
-  unsupported_object_format, unsupported_toolchain, upgrade_not_applicable,
-  vendored_change_unsupported, work_outside_repo, workspace_change_unsupported,
+  alternates_outside,
+  bad_go_mod,
+  bad_go_sum,
+  bad_go_work,
+  bad_version_query,
+  checksum_mismatch,
+  empty_repository,
+  gitdir_outside,
+  hostile_git_config,
+  malformed_tree,
+  manifest_is_symlink,
+  module_path_mismatch,
+  no_go_mod,
+  path_too_long,
+  replace_outside_repo,
+  requires_newer_toolchain,
+  snapshot_too_large,
+  submodule_untrusted_url,
+  unsupported_object_format,
+  unsupported_toolchain,
+  upgrade_not_applicable,
+  vendored_change_unsupported,
+  work_outside_repo,
+  workspace_change_unsupported,
   // refused: a source that can't be read at all
-  repository_not_found, ref_not_found, source_not_allowed,
+  repository_not_found,
+  ref_not_found,
+  source_not_allowed,
 };
 
 enum class FindingKind : std::uint8_t {
-  build_failure, build_failure_dependent, setup_failure, vet, test_failure, test_failure_derived,
-  test_timeout, test_unfinished, package_failure, package_unfinished, io_incomplete,
-  resource_limit, environment, limit, manifest_error, acquire_error, upgrade_error, scan_error,
-  vuln, security, note,
+  build_failure,
+  build_failure_dependent,
+  setup_failure,
+  vet,
+  test_failure,
+  test_failure_derived,
+  test_timeout,
+  test_unfinished,
+  package_failure,
+  package_unfinished,
+  io_incomplete,
+  resource_limit,
+  environment,
+  limit,
+  manifest_error,
+  acquire_error,
+  upgrade_error,
+  scan_error,
+  vuln,
+  security,
+  note,
 };
 
 /// The name of a value, such as "resource_memory". Every enum above has both functions.

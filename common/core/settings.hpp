@@ -79,6 +79,7 @@ struct ValidationSettings {
   // Patterns as the go command takes them (comma separated); checked for shape, never a host list.
   std::string go_private;
   std::string go_nosumdb;
+  bool require_enforced_egress = false;  ///< Runs with a network only where that is enforced.
   friend bool operator==(const ValidationSettings&, const ValidationSettings&) = default;
 };
 

@@ -111,6 +111,7 @@ struct SourceFacts {
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
   std::vector<UnitInfo> units;
+  WallTime committed = {};  ///< When the commit was made; 0 = not known, and for a module.
 };
 
 /// Facts of a module cache, from AcquireModules.

@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace cupel::gitfmt {
 namespace {
@@ -132,6 +133,29 @@ Result<ObjectId> commit_tree(std::string_view bytes) {
   const auto id = value ? ObjectId::parse(*value) : std::nullopt;
   if (!id) return malformed("commit without a tree");
   return *id;
+}
+
+Result<std::int64_t> commit_time(std::string_view bytes) {
+  // "committer NAME <MAIL> SECONDS ZONE"; a name may hold anything but a line feed.
+  constexpr std::int64_t kYear10000 = 253'402'300'800;
+  constexpr std::string_view kKey = "committer ";
+  while (!bytes.starts_with(kKey)) {
+    const auto end = bytes.find('\n');
+    if (end == std::string_view::npos || end == 0) return malformed("commit without a committer");
+    bytes.remove_prefix(end + 1);
+  }
+  const std::string_view line = bytes.substr(0, bytes.find('\n'));
+  const auto zone = line.rfind(' ');
+  const auto begin = line.rfind(' ', zone - 1);
+  const std::string_view digits = line.substr(begin + 1, zone - begin - 1);
+  std::int64_t seconds = -1;
+  const auto [stopped, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+  if (error != std::errc() || stopped != digits.data() + digits.size() || seconds < 0 ||
+      seconds >= kYear10000) {
+    return malformed("commit with a time that is none");
+  }
+  return seconds;
 }
 
 Result<TagTarget> tag_target(std::string_view bytes) {

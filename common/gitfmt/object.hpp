@@ -49,6 +49,9 @@ struct RawEntry {
 [[nodiscard]] std::string format_tree(std::vector<RawEntry> entries);
 /// The tree that a commit names. Errors: bad_value.
 [[nodiscard]] Result<ObjectId> commit_tree(std::string_view bytes);
+/// When the commit was made, in seconds since 1970. Errors: bad_value for a commit without such a
+/// line and for a time before 1970 or after the year 9999.
+[[nodiscard]] Result<std::int64_t> commit_time(std::string_view bytes);
 struct TagTarget {
   ObjectId id;
   ObjectType type = ObjectType::commit;

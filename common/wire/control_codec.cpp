@@ -19,6 +19,8 @@ void write(schema::Capacity::Builder out, const Capacity& value) {
   out.setDiskFreeBytes(value.disk_free_bytes);
   out.setDraining(value.draining);
   out.setBlocked(cut(value.blocked));
+  out.setEnforcesEgress(value.enforces_egress);
+  out.setUpstreamPaused(value.upstream_paused);
   put_texts(value.images, kNameBytesMax, [&](unsigned n) { return out.initImages(n); });
   auto toolchains = out.initToolchains(static_cast<unsigned>(value.toolchains.size()));
   for (unsigned i = 0; i < toolchains.size(); ++i) {
@@ -75,6 +77,8 @@ Capacity read(schema::Capacity::Reader in) {
                          text(item.getGoVersion(), "toolchain.go_version"),
                          !item.getWithoutCCompiler()};
       });
+  value.enforces_egress = in.getEnforcesEgress();
+  value.upstream_paused = in.getUpstreamPaused();
   return value;
 }
 

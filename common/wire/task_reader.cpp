@@ -81,6 +81,7 @@ ValidationSettings read(schema::ValidationSettings::Reader in) {
   value.image_without_c_compiler = in.getImageWithoutCCompiler();
   value.go_private = text(in.getGoPrivate(), "settings.go_private");
   value.go_nosumdb = text(in.getGoNoSumDb(), "settings.go_nosumdb");
+  value.require_enforced_egress = in.getRequireEnforcedEgress();
   return value;
 }
 
@@ -131,6 +132,7 @@ SourceFacts read(schema::SourceFacts::Reader in) {
   value.tree = text(in.getTree(), "source.tree");
   value.files = in.getFiles();
   value.bytes = in.getBytes();
+  value.committed = {in.getCommittedMicros()};
   std::size_t findings = 0;
   value.units = list<UnitInfo>(in.getUnits(), kUnitsPerRepositoryMax, "source.units",
                                [&findings](schema::UnitInfo::Reader item) {

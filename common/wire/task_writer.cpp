@@ -75,6 +75,7 @@ void write(schema::ValidationSettings::Builder out, const ValidationSettings& va
   out.setImageWithoutCCompiler(value.image_without_c_compiler);
   out.setGoPrivate(Text(value.go_private));
   out.setGoNoSumDb(Text(value.go_nosumdb));
+  out.setRequireEnforcedEgress(value.require_enforced_egress);
 }
 
 void write(schema::SourceFacts::Builder out, const SourceFacts& value) {
@@ -82,6 +83,7 @@ void write(schema::SourceFacts::Builder out, const SourceFacts& value) {
   out.setTree(Text(value.tree));
   out.setFiles(value.files);
   out.setBytes(value.bytes);
+  out.setCommittedMicros(value.committed.us);
   auto units = out.initUnits(static_cast<unsigned>(value.units.size()));
   for (unsigned i = 0; i < units.size(); ++i) write(units[i], value.units[i]);
 }

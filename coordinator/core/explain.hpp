@@ -14,6 +14,7 @@ namespace cupel::coordinator {
 /// Each is a case in which the scheduler passes the task over; see Machine::explain().
 enum class WaitCause : std::uint8_t {
   running,        ///< It runs.
+  upstream,       ///< It has a slot and waits there for module proxies that fail.
   returning,      ///< Its worker hasn't come back since the coordinator started.
   cancelling,     ///< Its campaign is being cancelled.
   paused,         ///< Its campaign is paused.
@@ -25,6 +26,7 @@ enum class WaitCause : std::uint8_t {
   bound,          ///< Its workspace is on one worker.
   no_worker,      ///< None is connected.
   image_missing,  ///< That worker lacks its campaign's image.
+  egress,         ///< That worker doesn't enforce egress, and its campaign demands it.
   worker_gone,    ///< Not connected, or not trusted any more.
   draining,
   quarantined,
@@ -39,7 +41,7 @@ enum class WaitCause : std::uint8_t {
   next,         ///< Nothing: it is the next one.
 };
 [[nodiscard]] std::string_view name(WaitCause cause);
-inline constexpr std::size_t kWaitCauses = 24;
+inline constexpr std::size_t kWaitCauses = 26;
 
 struct WaitReason {
   WaitCause cause = WaitCause::next;

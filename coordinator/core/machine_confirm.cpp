@@ -32,8 +32,7 @@ Handle Machine::State::other_worker(const CampaignEntry& campaign, const compare
     if (handle == first || !fleet.may_get_work(worker, now.mono)) continue;
     if (worker.version != fleet[first].version || worker.engine != fleet[first].engine) continue;
     if (!holds(worker, book.before.front().conditions.image) ||
-        !holds(worker, book.after.front().conditions.image) ||
-        !missing_image(campaign, worker).empty()) {
+        !holds(worker, book.after.front().conditions.image) || !can_run(campaign, worker)) {
       continue;
     }
     if (best == kNoHandle || fleet.free_slots(worker) > fleet.free_slots(fleet[best]))

@@ -9,10 +9,11 @@ namespace cupel::coordinator {
 namespace {
 
 constexpr std::array<std::string_view, kWaitCauses> kCauses = {
-    "running",      "returning", "cancelling",   "paused",      "acquiring", "tool",
-    "earlier_task", "back_off",  "max_parallel", "bound",       "no_worker", "image_missing",
-    "worker_gone",  "draining",  "quarantined",  "disk",        "resting",   "silent",
-    "no_slot",      "priority",  "fair_share",   "begun_first", "order",     "next"};
+    "running",       "upstream",     "returning",   "cancelling",   "paused",      "acquiring",
+    "tool",          "earlier_task", "back_off",    "max_parallel", "bound",       "no_worker",
+    "image_missing", "egress",       "worker_gone", "draining",     "quarantined", "disk",
+    "resting",       "silent",       "no_slot",     "priority",     "fair_share",  "begun_first",
+    "order",         "next"};
 constexpr std::size_t kWorkersNamed = 32;
 constexpr std::size_t kSentenceReasons = 3;
 
@@ -52,9 +53,13 @@ std::string Machine::State::missing_image(const CampaignEntry& campaign,
   return go == nullptr || settings.image_allowed(go->version, images) ? std::string() : go->version;
 }
 
+bool Machine::State::can_run(const CampaignEntry& campaign, const Worker& worker) const {
+  return missing_image(campaign, worker).empty() && !lacks_egress(campaign, worker);
+}
+
 std::optional<Handle> Machine::State::pick_for(Handle worker) {
   return scheduler.pick(worker, [this, worker](Handle campaign) {
-    return missing_image(campaigns.at(campaign), fleet[worker]).empty();
+    return can_run(campaigns.at(campaign), fleet[worker]);
   });
 }
 
@@ -82,13 +87,16 @@ std::optional<WaitReason> Machine::State::worker_obstacle(const Task& task, Hand
   }
   const std::string image = missing_image(campaigns.at(task.campaign), worker);
   if (!image.empty()) return because(WaitCause::image_missing, "lacks image " + image);
+  if (lacks_egress(campaigns.at(task.campaign), worker)) {
+    return because(WaitCause::egress, "doesn't enforce egress, which the campaign demands");
+  }
   if (fleet.free_slots(worker) == 0) return because(WaitCause::no_slot, "has no free slot");
   return std::nullopt;
 }
 
 WaitReason Machine::State::turn_of(Handle handle, Handle worker) const {
   const auto allows = [this, worker](Handle campaign) {
-    return missing_image(campaigns.at(campaign), fleet[worker]).empty();
+    return can_run(campaigns.at(campaign), fleet[worker]);
   };
   switch (scheduler.before(handle, worker, allows)) {
     case Scheduler::Precedence::none: break;
@@ -173,6 +181,13 @@ std::vector<WaitReason> Machine::State::reasons_of(Handle handle) const {
     const auto lease = leases.all().find(task.id);
     if (lease == leases.all().end()) return {};
     const std::string worker = worker_name(lease->second.worker);
+    const bool fetches = task.kind == TaskKind::acquire || task.kind == TaskKind::mutate;
+    if (fetches && fleet[lease->second.worker].capacity.upstream_paused) {
+      return {{WaitCause::upstream,
+               "waits on worker " + worker + " for module proxies that fail",
+               worker,
+               {}}};
+    }
     if (!lease->second.recovered)
       return {{WaitCause::running, "runs on worker " + worker, worker, {}}};
     return {{WaitCause::returning,

@@ -122,6 +122,7 @@ SourcePlan plan_source(const TaskResult& result) {
   plan.pinned = true;
   plan.commit = result.source->commit;
   plan.tree = result.source->tree;
+  plan.committed = result.source->committed;
   for (const UnitInfo& unit : result.source->units) {
     if (plan.units.size() == kUnitsPerRepositoryMax) break;
     plan.units.push_back({unit, plan_unit(unit, plan.commit)});

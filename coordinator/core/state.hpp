@@ -383,6 +383,11 @@ struct Machine::State {
   /// The image of a campaign that the worker lacks; empty: none.
   [[nodiscard]] std::string missing_image(const CampaignEntry& campaign,
                                           const Worker& worker) const;
+  /// The campaign demands enforced egress, and the worker has none.
+  [[nodiscard]] static bool lacks_egress(const CampaignEntry& campaign, const Worker& worker) {
+    return campaign.settings.require_enforced_egress && !worker.capacity.enforces_egress;
+  }
+  [[nodiscard]] bool can_run(const CampaignEntry& campaign, const Worker& worker) const;
   std::optional<Handle> pick_for(Handle worker);
   [[nodiscard]] std::optional<WaitReason> worker_obstacle(const Task& task, Handle worker) const;
   [[nodiscard]] WaitReason turn_of(Handle task, Handle worker) const;

@@ -231,7 +231,7 @@ TaskResult Simulation::work(WorkerNode& node, const Lease& lease) {
     if (!source->pinned_commit.empty() && source->pinned_commit != commit) {
       breaks("the pin of a second acquisition is not the first one's commit");
     }
-    result.source = SourceFacts{commit, "tree of " + commit, 1, 1, truth.units};
+    result.source = SourceFacts{commit, "tree of " + commit, 1, 1, truth.units, {}};
     node.workspaces.insert(spec.repository);
     return result;
   }

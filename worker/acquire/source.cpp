@@ -25,6 +25,7 @@ struct Written {
   Snapshot snapshot;
   std::string commit;
   AcquireLog log;
+  WallTime committed = {};
 };
 using WrittenOrStopped = std::variant<Written, AcquireStopped>;
 
@@ -55,6 +56,15 @@ Result<std::shared_ptr<const GitPolicy>> git_policy(const SourcePolicy& policy) 
   return std::shared_ptr<const GitPolicy>(std::move(git));
 }
 
+/// When a commit was made. One that doesn't say it is no worse for that.
+WallTime committed_at(const source::ObjectStore& store, const gitfmt::ObjectId& commit) {
+  constexpr std::uint64_t kCommitBytesMax = 1ULL << 20;
+  const auto object = store.read(commit, kCommitBytesMax);
+  const auto seconds =
+      object ? gitfmt::commit_time(object->bytes) : Result<std::int64_t>(object.error());
+  return {seconds ? *seconds * 1'000'000 : 0};
+}
+
 /// Blocking. Writes the commit of an open store.
 WrittenOrStopped write_commit(Workspaces& workspaces, const source::ObjectStore& store,
                               const std::string& commit) {
@@ -64,7 +74,7 @@ WrittenOrStopped write_commit(Workspaces& workspaces, const source::ObjectStore&
   if (!parent) return stopped_by(parent.error());
   auto written = write_snapshot(store, *id, *parent, snapshot_limits());
   if (written && std::holds_alternative<Snapshot>(*written)) {
-    return Written{std::get<Snapshot>(*std::move(written)), commit, {}};
+    return Written{std::get<Snapshot>(*std::move(written)), commit, {}, committed_at(store, *id)};
   }
   workspaces.discard(*parent);
   if (!written) return stopped_by(written.error());
@@ -130,6 +140,7 @@ std::variant<SourceAcquired, AcquireStopped> finish(AcquireContext& context, Wri
   workspace.facts.tree = snapshot.tree;
   workspace.facts.files = snapshot.files;
   workspace.facts.bytes = snapshot.bytes;
+  workspace.facts.committed = written.committed;
   workspace.facts.units = std::get<std::vector<UnitInfo>>(std::move(units));
   std::vector<std::string> dirs;
   for (const UnitInfo& unit : workspace.facts.units) dirs.push_back(unit.dir);

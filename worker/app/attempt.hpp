@@ -21,7 +21,7 @@ inline constexpr Duration kDownloadLimit = std::chrono::minutes(10);
 struct TaskRunner::Attempt {
   Attempt(Lease granted, boost::asio::io_context& loop, RunPort& engine)
       : lease(std::move(granted)),
-        runs(engine),
+        runs(engine, lease.spec.settings.require_enforced_egress),
         cancel(std::make_shared<CancelToken>()),
         deadline_timer(loop) {}
   Lease lease;

@@ -7,6 +7,7 @@ namespace cupel::worker {
 boost::asio::awaitable<RunReport> EgressWitness::run(RunRequest request,
                                                      std::shared_ptr<CancelToken> cancel,
                                                      OutputSink output) {
+  request.enforced_egress = request.enforced_egress || demanded_;
   RunReport report = co_await runs_.run(std::move(request), std::move(cancel), std::move(output));
   if (report.egress == "configured" || (report.egress == "enforced" && mode_ == "none")) {
     mode_ = report.egress;

@@ -10,7 +10,8 @@ namespace cupel::worker {
 
 class EgressWitness final : public RunPort {
  public:
-  explicit EgressWitness(RunPort& runs) : runs_(runs) {}
+  /// `demanded`: a run that has a network starts only where that is enforced.
+  EgressWitness(RunPort& runs, bool demanded) : runs_(runs), demanded_(demanded) {}
 
   [[nodiscard]] boost::asio::awaitable<RunReport> run(RunRequest request,
                                                       std::shared_ptr<CancelToken> cancel,
@@ -23,6 +24,7 @@ class EgressWitness final : public RunPort {
 
  private:
   RunPort& runs_;
+  bool demanded_;
   std::string mode_ = "none";
   std::vector<std::string> refused_;
 };

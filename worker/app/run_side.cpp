@@ -4,6 +4,7 @@
 #include "common/async/with_budget.hpp"
 #include "common/core/backoff.hpp"
 #include "common/core/digest.hpp"
+#include "common/engine/confinement.hpp"
 #include "common/fs/files.hpp"
 #include "common/images/recipe.hpp"
 #include "common/images/table.hpp"
@@ -135,7 +136,7 @@ asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fl
     spdlog::error("not ready: {}", prepared.error().text());
     offered_.blocked = prepared.error().code == Errc::mount_probe_failed ? "mount_probe"
                        : prepared.error().code == Errc::image_missing    ? "image"
-                       : prepared.error().code == Errc::unsafe_sandbox   ? "egress"
+                       : prepared.error().code == Errc::unsafe_sandbox   ? "sandbox"
                                                                          : "engine";
     offer();
     co_await async::sleep_for(
@@ -168,6 +169,10 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
   metrics_.engine_up(true);
   auto info = co_await engine_.info();
   if (!info) co_return info.error();
+  const engine::Confinement confinement = engine::confinement_of(*info);
+  if (const auto confined = engine::check_confined(confinement); !confined) {
+    co_return confined.error();
+  }
 
   if (!parts_) {
     const auto go = go_environment(options_);
@@ -181,7 +186,7 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     if (!gate) co_return gate.error();
     parts->gate = *std::move(gate);
     parts->engine_text = version->name + " " + version->version + ", api " + version->api.text() +
-                         ", " + info->default_runtime;
+                         ", " + info->default_runtime + ", " + confinement.text();
     ExecutorOptions executor;
     executor.context.fleet = membership.fleet;
     executor.context.worker = membership.worker;
@@ -246,7 +251,6 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
             .engine = parts_->engine_text,
             .wrapper = "sha256:" + sha256(*wrapper).hex(),
             .images = [this] { return images_; },
-            .egress_missing = [this] { return egress_missing(); },
             .upstream_pause = [gate = parts_->gate.get()] { return gate->upstream_pause(); }},
         callbacks_.finished, callbacks_.output);
   }
@@ -261,9 +265,8 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
 }
 
 /// A fixture proxy needs no network at all, which is more than an enforced one.
-std::string RunSide::egress_missing() const {
-  if (!options_.fixture_proxy.empty() || parts_->gate->enforced()) return {};
-  return parts_->gate->why_not();
+bool RunSide::enforces_egress() const {
+  return parts_ && (!options_.fixture_proxy.empty() || parts_->gate->enforced());
 }
 
 asio::awaitable<Result<void>> RunSide::probe() {
@@ -301,7 +304,8 @@ asio::awaitable<void> RunSide::watch_engine() {
       spdlog::warn("engine: {}", alive.error().text());
     }
     metrics_.egress_enforced(parts_->gate->enforced());
-    metrics_.upstream_paused((co_await parts_->gate->upstream_pause()).has_value());
+    upstream_paused_ = (co_await parts_->gate->upstream_pause()).has_value();
+    metrics_.upstream_paused(upstream_paused_);
     metrics_.containers_running(parts_->executor->live_runs().size());
     metrics_.containers_unremoved(parts_->executor->unremoved_count());
     offer();
@@ -352,6 +356,8 @@ void RunSide::offer() {
   const HostFacts host = read_host_facts();
   capacity.memory_bytes = host.memory_bytes;
   capacity.disk_free_bytes = offered_.disk_free_bytes;
+  capacity.enforces_egress = enforces_egress();
+  capacity.upstream_paused = upstream_paused_;
   for (const images::Available& image : images_) {
     capacity.images.push_back(image.identity);
     capacity.toolchains.push_back({image.identity, image.go_version, image.has_cc});

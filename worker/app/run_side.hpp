@@ -65,7 +65,7 @@ class RunSide {
   boost::asio::awaitable<Result<void>> refresh_images();
   boost::asio::awaitable<void> watch_engine();
   boost::asio::awaitable<void> watch_disk();
-  [[nodiscard]] std::string egress_missing() const;
+  [[nodiscard]] bool enforces_egress() const;
   void evict();
   boost::asio::awaitable<void> empty(std::string image, std::vector<std::string> directories);
   void offer();
@@ -88,6 +88,7 @@ class RunSide {
   bool engine_ok_ = false;
   bool probed_ = false;
   bool disk_ok_ = true;
+  bool upstream_paused_ = false;
 };
 
 }  // namespace cupel::worker

@@ -45,8 +45,6 @@ struct RunnerParts {
   std::string wrapper;  ///< Digest of the wrapper binary, likewise.
   /// The toolchain images that the engine holds at this moment.
   std::function<std::vector<images::Available>()> images;
-  /// Why the network of runs is not enforced here; empty where it is.
-  std::function<std::string()> egress_missing;
   /// How long the module proxies are left alone; nothing while they may be asked.
   std::function<boost::asio::awaitable<std::optional<Duration>>()> upstream_pause;
 };

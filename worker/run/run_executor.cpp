@@ -152,6 +152,7 @@ asio::awaitable<void> drive_one(std::shared_ptr<Course> course, EgressPort* egre
                                 RunSession::Host host, RunRequest request, RunIdentity identity,
                                 ImageTraits traits, OutputSink output) {
   const bool network = has_network(request);
+  const bool demanded = request.enforced_egress;
   const bool admitted = network && egress != nullptr;
   if (admitted) {
     auto granted = co_await egress->admit(request, identity.run_id);
@@ -171,6 +172,12 @@ asio::awaitable<void> drive_one(std::shared_ptr<Course> course, EgressPort* egre
   EgressSeen seen = co_await egress->leave(identity.run_id);
   if (seen.enforced) course->report.egress = "enforced";
   course->report.egress_refused = std::move(seen.refused);
+  if (demanded && !seen.enforced && !course->report.error) {
+    course->report.error = Error{.code = Errc::unsafe_sandbox,
+                                 .what = "the run's network was not enforced to its end",
+                                 .detail = {},
+                                 .hint = "'cupel doctor worker' on its host says what is missing"};
+  }
 }
 
 /// The run itself, away from the caller's cancellation.

@@ -43,6 +43,7 @@ void objects(std::string_view bytes) {
     static_cast<void>(worker::admit(entries, {}));
   }
   static_cast<void>(gitfmt::commit_tree(bytes));
+  static_cast<void>(gitfmt::commit_time(bytes));
   static_cast<void>(gitfmt::tag_target(bytes));
 }
 

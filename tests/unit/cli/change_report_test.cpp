@@ -78,7 +78,7 @@ TEST(CountPatches, SaysWhyTheyAreWithheld) {
 TEST(NoiseOf, CountsTheSampleAndStatesTheExpectation) {
   ReportData data = changed_sample();
   EXPECT_THAT(noise_sentence(noise_of(data)),
-              HasSubstr("not measured (no A/A changed_sample), at most"));
+              HasSubstr("not measured (no A/A sample), at most"));
   data.results[4]["comparison"]["aa"] = {{"agree", true}};
   data.results[5]["comparison"]["aa"] = {{"agree", false}};
 

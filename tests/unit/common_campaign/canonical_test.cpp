@@ -68,7 +68,7 @@ TEST(CanonicalJson, ItsBytesAreStable) {
       R"({"aa":0,"apiVersion":"cupel/v1","baseline":{"mode":"auto"},"change":{"none":{}},"confirm":{"need":3,"runs":3},"description":"","gate":{"fail_on":["failing","refused"],"max_inconclusive_ratio":0.05},)"
       R"("kind":"Campaign","labels":{},"name":"n","output":{"keep_logs":"all"},"owner":"","priority":0,)"
       R"("repositories":[{"module":"example.com/a@v1.0.0"}],)"
-      R"("sandbox":{"build_cache":"seeded","c_compiler":true,"image":"auto","limits":{"cpus":2.0,"memory":"2GiB","output":"4MiB","pids":512,"tmp":"1GiB"},)"
+      R"("sandbox":{"build_cache":"seeded","c_compiler":true,"egress":"any","image":"auto","limits":{"cpus":2.0,"memory":"2GiB","output":"4MiB","pids":512,"tmp":"1GiB"},)"
       R"("private":{"gonosumdb":"","goprivate":""},"timeouts":{"acquire":"10m","check":"0"}},)"
       R"("strategy":{"deadline":"24h","max_parallel":0,"retries":{"infra_error":3,"timeout":1}},)"
       R"("validate":{"build":{"enabled":true},"checks":[],"packages":["./..."],"scan":{"enabled":false},"tags":[],)"

@@ -65,6 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"sandbox: {timeouts: {build: 5m}}",
                 "c.yaml:5:22: sandbox.timeouts.build: is not supported by this version (CUP-1017)"},
         BadLine{"sandbox: {build_cache: warm}", "\"warm\" is none of seeded, empty"},
+        BadLine{"sandbox: {egress: open}", "\"open\" is none of any, enforced"},
         BadLine{"sandbox: {c_compiler: yes}", "\"yes\" is neither true nor false"},
         BadLine{"sandbox: {env: {A: b}}",
                 "c.yaml:5:11: sandbox.env: is not supported by this version (CUP-1017)"},

@@ -64,6 +64,7 @@ sandbox:
   image: "1.26"
   c_compiler: false
   build_cache: empty
+  egress: enforced
   limits: {cpus: 1.5, memory: 768MiB, pids: 1024, tmp: 256MiB, output: 16MiB}
   timeouts: {acquire: 5m, check: 12s}
   private: {goprivate: "*.corp.example,git.example.org/x", gonosumdb: git.example.org}
@@ -92,6 +93,7 @@ output: {keep_logs: failed}
   EXPECT_EQ(settings.image, "1.26");
   EXPECT_TRUE(settings.image_without_c_compiler);
   EXPECT_EQ(settings.build_cache, BuildCache::empty);
+  EXPECT_TRUE(settings.require_enforced_egress);
   EXPECT_EQ(settings.limits, (RunLimits{1500, 768ULL << 20, 1024, 256ULL << 20, 16ULL << 20}));
   EXPECT_EQ(settings.acquire_limit_s, 300U);
   EXPECT_EQ(settings.check_limit_s, 12U);

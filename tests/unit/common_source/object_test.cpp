@@ -53,6 +53,19 @@ TEST(GitObject, BrokenTreesAreErrors) {
   }
 }
 
+TEST(GitObject, ACommitSaysWhenItWasMade) {
+  const std::string head = "tree " + kEmptyBlob + "\nauthor a <a@example.com> 5 +0000\n";
+  EXPECT_EQ(commit_time(head + "committer a b <a@example.com> 1700000000 +0230\n\nm").value(),
+            1'700'000'000);
+  EXPECT_EQ(commit_time(head + "committer  7 <7 8> 0 -0000\n").value(), 0);
+  for (const std::string bad :
+       {"", "\ncommitter a <a> 1 +0000\n", "committer ", "committer a", "committer a b",
+        "committer a <a> -1 +0000\n", "committer a <a> 253402300800 +0000\n",
+        "committer a <a> 99999999999999999999 +0000\n", "committer a <a> 1x +0000\n"}) {
+    EXPECT_FALSE(commit_time(head + bad).has_value()) << bad;
+  }
+}
+
 TEST(GitObject, CommitsAndTagsNameTheirTargets) {
   EXPECT_EQ(commit_tree("tree " + kEmptyBlob + "\nauthor x\n\nm")->hex(), kEmptyBlob);
   EXPECT_FALSE(commit_tree("author x\ntree " + kEmptyBlob + "\n").has_value());

@@ -14,6 +14,7 @@ class MachineWhyTest : public MachineTest {
     std::uint32_t max_parallel = 0;
     std::string image = "auto";
     std::string owner = "ann";
+    bool enforced_egress = false;
     std::vector<campaign::RepositoryEntry> repositories = {git("a")};
   };
   CampaignId ask(const Asked& asked) {
@@ -25,6 +26,7 @@ class MachineWhyTest : public MachineTest {
     event.campaign.priority = asked.priority;
     event.campaign.max_parallel = asked.max_parallel;
     event.campaign.settings.image = asked.image;
+    event.campaign.settings.require_enforced_egress = asked.enforced_egress;
     event.document = "{\"" + std::to_string(requests_) + "\":1}";
     event.owner = asked.owner;
     step(std::move(event));
@@ -115,6 +117,39 @@ TEST_F(MachineWhyTest, TheWorkersLackTheImage) {
   EXPECT_FALSE(leased(newest()));
   EXPECT_EQ(causes(), (Causes{WaitCause::image_missing, WaitCause::image_missing}));
   EXPECT_NE(machine_.why(newest())->find("lacks image sha256:abc"), std::string::npos);
+}
+
+TEST_F(MachineWhyTest, TheWorkerDoesNotEnforceEgress) {
+  join("k1", 11);
+  ask({.enforced_egress = true});
+
+  EXPECT_FALSE(leased(newest()));
+  EXPECT_EQ(causes(), Causes{WaitCause::egress});
+  EXPECT_NE(machine_.why(newest())->find("doesn't enforce egress"), std::string::npos);
+
+  Heartbeat message;
+  message.capacity.slots = 1;
+  message.capacity.enforces_egress = true;
+  message.beat = ++beats_["k1"];
+  from("k1", message);
+  EXPECT_TRUE(leased(newest()));
+}
+
+TEST_F(MachineWhyTest, TheWorkersModuleProxiesFail) {
+  join("k1", 11);
+  ask({});
+  ASSERT_TRUE(leased(newest()));
+  Heartbeat message;
+  message.capacity.slots = 1;
+  message.capacity.upstream_paused = true;
+  message.beat = ++beats_["k1"];
+  from("k1", message);
+
+  EXPECT_EQ(causes(), Causes{WaitCause::upstream});
+  message.capacity.upstream_paused = false;
+  message.beat = ++beats_["k1"];
+  from("k1", message);
+  EXPECT_EQ(causes(), Causes{WaitCause::running});
 }
 
 TEST_F(MachineWhyTest, TheWorkerIsSilent) {

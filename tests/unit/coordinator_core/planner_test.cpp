@@ -90,6 +90,14 @@ TEST(PlanSource, RefusesARepositoryWithoutModules) {
   EXPECT_EQ(std::get<Judgement>(plan.units[0].plan).reason, Reason::no_go_mod);
 }
 
+TEST(PlanSource, TheTimeOfTheCommitGoesWithThePin) {
+  TaskResult answer = result(Outcome::passing);
+  answer.source = SourceFacts{.commit = "c", .tree = "t", .files = 1, .bytes = 1, .units = {}};
+  answer.source->committed = {1'234'567};
+
+  EXPECT_EQ(plan_source(answer).committed.us, 1'234'567);
+}
+
 TEST(PlanSource, TakesAtMostTwoHundredUnits) {
   TaskResult answer = result(Outcome::passing);
   answer.source = SourceFacts{.commit = "c", .tree = "t", .files = 1, .bytes = 1, .units = {}};

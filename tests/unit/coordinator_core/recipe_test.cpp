@@ -65,14 +65,14 @@ class Walk {
   Step step() const {
     const UnitPlan next = plan();
     const auto* task = std::get_if<NextTask>(&next);
-    EXPECT_NE(task, nullptr) << "the recipe_unit is judged";
+    EXPECT_NE(task, nullptr) << "the unit is judged";
     return task == nullptr ? Step{} : task->step;
   }
   Work work() const { return std::get<NextTask>(plan()).work; }
   Judgement judgement() const {
     const UnitPlan next = plan();
     const auto* judged = std::get_if<Judgement>(&next);
-    EXPECT_NE(judged, nullptr) << "the recipe_unit is not judged";
+    EXPECT_NE(judged, nullptr) << "the unit is not judged";
     return judged == nullptr ? Judgement{} : *judged;
   }
   void answer(const TaskResult& given) { record(progress_, question_, step(), given); }

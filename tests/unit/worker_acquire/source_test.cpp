@@ -45,6 +45,8 @@ TEST_F(SourceTest, AGitRepositoryBecomesASnapshotWithUnits) {
                          "mkdir sub; printf 'module ex.test/r/sub\\n\\ngo 1.21\\n' > sub/go.mod");
   const auto got = facts();
   EXPECT_EQ(got.commit, tests::shell_output(fixture_.repo(), "git rev-parse HEAD"));
+  EXPECT_EQ(std::to_string(got.committed.us / 1'000'000),
+            tests::shell_output(fixture_.repo(), "git log -1 --format=%ct"));
   EXPECT_EQ(got.files, 3U);
   ASSERT_EQ(got.units.size(), 2U);
   EXPECT_EQ(got.units[1].dir, "sub");
