@@ -101,7 +101,8 @@ void Machine::State::start_tool(Handle campaign, ToolEntry& entry) {
     const auto& toolchains = fleet[worker].capacity.toolchains;
     const bool has_image = std::ranges::any_of(
         toolchains, [&](const Toolchain& one) { return one.identity == entry.image; });
-    if (!has_image) continue;
+    // Its task is bound to it: one that it is never given would be waited for for ever.
+    if (!has_image || lacks_egress(campaigns.at(campaign), fleet[worker])) continue;
     entry.builds.push_back({.task = create_tool_task(campaign, worker, entry),
                             .campaign = campaign,
                             .worker = worker,

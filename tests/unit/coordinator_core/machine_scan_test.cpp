@@ -20,9 +20,12 @@ class MachineScanTest : public MachineTest {
     hello.capacity.slots = slots;
     hello.capacity.images = {kScanImage};
     hello.capacity.toolchains = {{kScanImage, "1.26.8", true}};
+    hello.capacity.enforces_egress = key == enforcing_;
     hello.beat = ++beats_[key];
     from(key, hello);
   }
+
+  std::string enforcing_;  ///< The worker that says of itself that it enforces egress.
 
   CampaignId submit_scan(Reason problem = Reason::none) {
     SubmitCampaign event;
@@ -30,6 +33,7 @@ class MachineScanTest : public MachineTest {
     event.campaign.name = "c";
     event.campaign.repositories = {git("a")};
     event.campaign.scan.enabled = true;
+    event.campaign.settings.require_enforced_egress = !enforcing_.empty();
     if (problem == Reason::none) {
       event.campaign.scan.snapshot = campaign::ScanSnapshot{sha256("db"), "id", "time"};
     } else {
@@ -130,6 +134,21 @@ TEST_F(MachineScanTest, TwoWorkersWithTheImageBothBuildAndMustAgree) {
   const auto& scan = std::get<Execute>(executes[0].second.spec.work).scan;
   EXPECT_TRUE(scan.scanner.empty());
   EXPECT_EQ(scan.problem, Reason::scan_failed);
+}
+
+TEST_F(MachineScanTest, AWorkerThatTheCampaignCannotUseBuildsNothingForIt) {
+  enforcing_ = "k2";
+  join_with_image("k1", 1);
+  join_with_image("k2", 2);
+  submit_scan();
+  step(Tick{});
+
+  const auto tools = leases_of(TaskKind::tool);
+  ASSERT_EQ(tools.size(), 1U);
+  EXPECT_EQ(tools[0].first, "k2");
+  acquire_all();
+  answer("k2", built(tools[0].second, "scanner"));
+  EXPECT_EQ(leases_of(TaskKind::execute).size(), 1U);
 }
 
 TEST_F(MachineScanTest, ASecondCampaignUsesTheToolThatIsThere) {
