@@ -26,6 +26,7 @@ struct SourcePolicy {
   std::vector<std::string> allowed;         ///< Hosts or URL prefixes accepted all the same.
   std::string git_credentials_file;         ///< Empty: none.
   std::string fixture_proxy;                ///< Directory; empty: the network.
+  std::string downloads;                    ///< The download cache's directory; empty: none.
   std::string netrc_file;                   ///< For the module proxy; empty: none.
 };
 

@@ -55,6 +55,11 @@ std::string without_staging(std::string text) {
   return text;
 }
 
+bool may_use_downloads(const AcquireContext& context) {
+  return !context.policy.downloads.empty() && context.policy.fixture_proxy.empty() &&
+         context.settings.go_private.empty() && context.settings.go_nosumdb.empty();
+}
+
 RunRequest go_request(const AcquireContext& context, const AcquireMounts& mounts,
                       const GoCommand& command) {
   RunRequest request;
@@ -72,6 +77,7 @@ RunRequest go_request(const AcquireContext& context, const AcquireMounts& mounts
   request.mounts.gocache = mounts.gocache;
   request.mounts.staging = mounts.staging;
   request.mounts.fixture_proxy = context.policy.fixture_proxy;
+  if (may_use_downloads(context)) request.mounts.downloads = context.policy.downloads;
   request.go.workspace = command.workspace;
   request.go.workspace_staged = !command.workspace.empty();
   request.go.go_private = context.settings.go_private;

@@ -41,6 +41,11 @@ struct GoEnded {
     AcquireContext context, AcquireMounts mounts, GoCommand command,
     std::shared_ptr<CancelToken> cancel, AcquireLog* log);
 
+/// Is there a download cache for these runs? Not with a fixture proxy, and not for campaigns with
+/// modules outside of the checksum database: nothing proves those, and their names may be those of
+/// other, public ones. Pure.
+[[nodiscard]] bool may_use_downloads(const AcquireContext& context);
+
 /// The request of such a run. Pure.
 [[nodiscard]] RunRequest go_request(const AcquireContext& context, const AcquireMounts& mounts,
                                     const GoCommand& command);

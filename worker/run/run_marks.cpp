@@ -115,6 +115,9 @@ Result<RunMarks> RunMarks::place(const RunRequest& request, const std::string& r
     if (directory->empty()) continue;
     if (const auto entry = first_entry(*directory)) orders.present.push_back(path + "/" + *entry);
   }
+  if (!mounts.downloads.empty()) {
+    orders.present.push_back("/downloads/" + std::string(kDownloadsMarker));
+  }
   if (mounts.source.empty()) return marks;
   if (const auto digest = source_digest(request)) {
     orders.digests.push_back(*digest);

@@ -127,6 +127,42 @@ TEST(ContainerSpec, OnTheEgressNetworkTheProxyIsTheOnlyWayOut) {
   EXPECT_EQ(json::parse(*execute), spec_of(request(Profile::execute)));
 }
 
+TEST(ContainerSpec, TheDownloadCacheIsReadOnlyAndAskedBeforeTheProxies) {
+  for (const Profile profile : {Profile::acquire, Profile::mutate}) {
+    RunRequest wanted = request(profile);
+    wanted.mounts.downloads = "/data/downloads/files";
+    const auto mounts = profile_mounts(wanted);
+    ASSERT_TRUE(mounts);
+    EXPECT_NE(std::ranges::find(*mounts, BoundMount{"/data/downloads/files", "/downloads", false}),
+              mounts->end());
+    const auto plain = profile_environment(wanted, context(), image());
+    ASSERT_TRUE(plain) << plain.error().text();
+    EXPECT_EQ(plain->at("GOPROXY"), "file:///downloads," + context().goproxy);
+    EXPECT_NE(plain->at("GOSUMDB"), "off") << "what comes from there is checked all the same";
+    const auto held = profile_environment(wanted, context(), image(), enforced().egress);
+    ASSERT_TRUE(held);
+    EXPECT_EQ(held->at("GOPROXY"), "file:///downloads,https://proxy.example");
+  }
+}
+
+TEST(ContainerSpec, ThereIsNoDownloadCacheWhereNothingProvesIt) {
+  RunRequest wanted = request(Profile::acquire);
+  wanted.mounts.downloads = "/data/downloads/files";
+  RunRequest fixture = wanted;
+  fixture.mounts.fixture_proxy = "/data/proxy";
+  RunRequest hidden = wanted;
+  hidden.go.go_private = "example.com/secret";
+  RunRequest unchecked = wanted;
+  unchecked.go.go_nosumdb = "example.com/secret";
+  RunRequest execute = request(Profile::execute);
+  execute.mounts.downloads = wanted.mounts.downloads;
+  RunRequest tool = request(Profile::tool);
+  tool.mounts.downloads = wanted.mounts.downloads;
+  for (const RunRequest& odd : {fixture, hidden, unchecked, execute, tool}) {
+    EXPECT_FALSE(container_spec(odd, context(), image(), kRun)) << name(odd.profile);
+  }
+}
+
 TEST(ContainerSpec, AnEnforcedRunCantBeGivenDirect) {
   RunIdentity identity = enforced();
   identity.egress.goproxy = "https://proxy.example,direct";

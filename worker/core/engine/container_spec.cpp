@@ -44,8 +44,8 @@ constexpr Cell kMayRo{Use::optional, false};
 constexpr Cell kMayRw{Use::optional, true};
 
 // Design, section 3. The order is the order of the mounts; nothing is mounted above /src.
-const std::array<Column, 7>& profile_table() {
-  static const std::array<Column, 7> kTable = {{
+const std::array<Column, 8>& profile_table() {
+  static const std::array<Column, 8> kTable = {{
       {"/src", &RunMounts::source, {kNeedsRo, kNeedsRo, kNeedsRo, kNever}},
       {"/modcache", &RunMounts::modcache, {kNeedsRw, kNeedsRw, kMayRo, kNeedsRw}},
       {"/gocache", &RunMounts::gocache, {kNeedsRw, kNeedsRw, kNeedsRw, kNeedsRw}},
@@ -53,6 +53,7 @@ const std::array<Column, 7>& profile_table() {
       {"/tools", &RunMounts::tools, {kNever, kNever, kMayRo, kNeedsRw}},
       {"/vulndb", &RunMounts::vulndb, {kNever, kNever, kMayRo, kNever}},
       {"/proxy", &RunMounts::fixture_proxy, {kMayRo, kMayRo, kNever, kNever}},
+      {kDownloadsPath, &RunMounts::downloads, {kMayRo, kMayRo, kNever, kNever}},
   }};
   return kTable;
 }

@@ -50,6 +50,9 @@ struct RunEgress {
   std::string goproxy = {};    ///< In place of the context's.
 };
 
+/// Where the download cache is mounted.
+inline constexpr std::string_view kDownloadsPath = "/downloads";
+
 /// What makes this run's container this run's.
 struct RunIdentity {
   std::string run_id;  ///< Hex; also the last part of the container's name.

@@ -41,9 +41,23 @@ void add_enforced_proxy(Environment& environment, const RunEgress& egress) {
   environment["no_proxy"] = "";
 }
 
+/// The worker's own copies come first; what isn't there leads on to the proxies. Only sums that the
+/// checksum database proves may come from there: a campaign with private modules could mean another
+/// module by the same name.
+Result<std::string> with_downloads(const std::string& goproxy, const RunRequest& request) {
+  if (request.mounts.downloads.empty()) return goproxy;
+  if (!request.go.go_private.empty() || !request.go.go_nosumdb.empty()) {
+    return against_policy("a run with private modules has no download cache");
+  }
+  return "file://" + std::string(kDownloadsPath) + "," + goproxy;
+}
+
 Result<void> add_network(Environment& environment, const RunRequest& request,
                          const ProfileContext& context, const RunEgress& egress) {
   const bool fixture = !request.mounts.fixture_proxy.empty();
+  if (fixture && !request.mounts.downloads.empty()) {
+    return against_policy("a run with a fixture proxy has no download cache");
+  }
   if (fixture && request.profile != Profile::tool) {
     environment["GOPROXY"] = "file:///proxy";
     environment["GOSUMDB"] = "off";
@@ -54,13 +68,17 @@ Result<void> add_network(Environment& environment, const RunRequest& request,
     return against_policy(
         "GOSUMDB is off, and only a fixture proxy may do without a checksum database");
   }
-  environment["GOPROXY"] = context.goproxy;
+  const auto goproxy = with_downloads(context.goproxy, request);
+  if (!goproxy) return goproxy.error();
+  environment["GOPROXY"] = *goproxy;
   environment["GOSUMDB"] = context.gosumdb;
   if (!context.ca_bundle.empty()) environment["SSL_CERT_FILE"] = kCaBundlePath;
   if (egress.enforced) {
     if (const Result<void> proxies = check_goproxy(egress.goproxy); !proxies)
       return proxies.error();
-    environment["GOPROXY"] = egress.goproxy;
+    const auto enforced = with_downloads(egress.goproxy, request);
+    if (!enforced) return enforced.error();
+    environment["GOPROXY"] = *enforced;
     add_enforced_proxy(environment, egress);
     return {};
   }

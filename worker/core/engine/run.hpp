@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace cupel::worker {
 /// The rows of the profile table. A profile decides mounts' modes, network, environment.
 enum class Profile : std::uint8_t { acquire, mutate, execute, tool };
 [[nodiscard]] std::string_view name(Profile profile);
+
+/// A file that the worker keeps in its download cache, whatever else comes and goes there.
+inline constexpr std::string_view kDownloadsMarker = "cupel-download-cache";
 
 /// Host directories of a run, by role. Empty = not mounted. The profile decides where each is
 /// mounted and whether it is writable; a role that the profile doesn't have is refused.
@@ -30,6 +34,8 @@ struct RunMounts {
   std::string tools;          ///< /tools
   std::string vulndb;         ///< /vulndb
   std::string fixture_proxy;  ///< /proxy, acquire only: a file proxy instead of the network
+  /// /downloads, acquire and mutate with a network: proved modules, asked before the proxies
+  std::string downloads;
 };
 
 /// How the go command of a run is set up, beyond what the profile fixes.
