@@ -1,6 +1,7 @@
 // What is told of a machine, and what happens where it gives less.
 #include "common/fs/files.hpp"
 #include "tests/integration/bubblewrap/bubblewrap.hpp"
+#include "worker/run/seed_files.hpp"
 
 #include <gmock/gmock.h>
 
@@ -93,6 +94,20 @@ TEST_F(BubblewrapTest, ARunDiesWithTheProcessThatStartedIt) {
   while (!left_behind().empty() && std::chrono::steady_clock::now() < give_up)
     std::this_thread::yield();
   EXPECT_TRUE(left_behind().empty());
+}
+
+TEST_F(BubblewrapTest, ASeedIsCopiedWhereRunsOwnWhatTheyWrite) {
+  const std::string seed = scratch.open_dir("seed");
+  std::filesystem::create_directories(seed + "/0a");
+  write_file(seed + "/0a/object-d", "compiled");
+  const std::string linked = scratch.path() + "/linked";
+  const std::string copied = scratch.path() + "/copied";
+
+  EXPECT_EQ(worker::seed_cache(seed, linked, true).value(), "linked");
+  EXPECT_EQ(worker::seed_cache(seed, copied, false).value(), "copied");
+
+  EXPECT_TRUE(std::filesystem::equivalent(seed + "/0a/object-d", linked + "/0a/object-d"));
+  EXPECT_FALSE(std::filesystem::equivalent(seed + "/0a/object-d", copied + "/0a/object-d"));
 }
 
 TEST_F(BubblewrapTest, GroupsThatACrashedWorkerLeftAreRemovedAtTheNextLook) {
