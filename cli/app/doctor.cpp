@@ -145,6 +145,25 @@ void check_engine(Sheet& sheet, const Request& request) {
             "'cupel image pull 1.26' or 'cupel image build 1.26' brings one");
 }
 
+/// Bubblewrap in the engine's place: only what is asked for by name can be missing.
+void check_bubblewrap(Sheet& sheet, const Request& request) {
+  const bool wanted = request.local.engine == kBubblewrap;
+  const std::string dir = bubblewrap_images(request.local.image_dir);
+  const auto machine = ask_bubblewrap(dir);
+  if (!machine) {
+    if (wanted) return sheet.add(machine.error());
+    return sheet.add(Mark::warn, "runs without an engine: " + machine.error().what,
+                     machine.error().hint);
+  }
+  sheet.add(
+      Mark::ok,
+      machine->version + ": user namespaces and system call filters work; runs as " + machine->api);
+  if (!wanted && machine->images == 0) return;
+  sheet.add(machine->images == 0 ? Mark::fail : Mark::ok,
+            std::to_string(machine->images) + " unpacked toolchain images are in " + dir,
+            "'cupel image build 1.26 --engine bubblewrap' makes one");
+}
+
 void check_disk(Sheet& sheet, const std::filesystem::path& dir) {
   std::filesystem::path existing = dir;
   std::error_code failure;
@@ -229,12 +248,15 @@ void check_egress(Sheet& sheet) {
 
 void check_worker(Sheet& sheet, const Request& request) {
   const auto variables = config::process_environment();
-  check_engine(sheet, request);
+  if (request.local.engine != kBubblewrap) check_engine(sheet, request);
+  check_bubblewrap(sheet, request);
   check_private(sheet, state_home() / "local");
   check_key_files(sheet, state_home() / "local" / "keys");
   check_disk(sheet, state_home());
   check_go(sheet, variables);
-  check_egress(sheet);
+  if (request.local.engine != kBubblewrap) return check_egress(sheet);
+  sheet.add(Mark::warn, "egress of runs is configured: bubblewrap can't enforce it",
+            "campaigns with a network run all the same; docs/security.md says what differs");
 }
 
 }  // namespace

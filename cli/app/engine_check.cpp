@@ -1,5 +1,9 @@
 #include "cli/app/engine_check.hpp"
 
+#include "cli/app/local_fleet.hpp"
+#include "cli/image/commands.hpp"
+#include "common/bubblewrap/image_store.hpp"
+#include "common/bubblewrap/machine.hpp"
 #include "common/config/config.hpp"
 #include "common/docker/client.hpp"
 #include "common/images/builtin.hpp"
@@ -38,6 +42,24 @@ boost::asio::awaitable<Result<EngineAnswer>> ask(docker::Client& client) {
 Result<std::string> engine_socket(const std::string& named) {
   if (!named.empty()) return named;
   return docker::find_socket(config::process_environment());
+}
+
+std::string bubblewrap_images(const std::string& named) {
+  // A worker needs it absolute.
+  return std::filesystem::absolute(named.empty() ? unpacked_images(state_home())
+                                                 : std::filesystem::path(named))
+      .string();
+}
+
+Result<EngineAnswer> ask_bubblewrap(const std::string& image_dir) {
+  const auto machine = bubblewrap::look_at_machine();
+  if (!machine) return machine.error();
+  const auto here =
+      images::match_images(images::builtin_table(), bubblewrap::list_images(image_dir));
+  return EngineAnswer{machine->program,
+                      machine->run_as ? "user " + std::to_string(machine->run_as->uid)
+                                      : std::string("the worker's own user"),
+                      here.size()};
 }
 
 Result<EngineAnswer> ask_engine(const std::string& socket) {

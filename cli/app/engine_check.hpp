@@ -20,6 +20,14 @@ struct EngineAnswer {
 /// (DOCKER_HOST) or a usual one. Errors: engine_unreachable, bad_value.
 [[nodiscard]] Result<std::string> engine_socket(const std::string& named);
 
+/// The folder of bubblewrap's images as a local worker takes it: `named`, else where `cupel image
+/// build` puts them.
+[[nodiscard]] std::string bubblewrap_images(const std::string& named);
+
+/// Makes one empty sandbox. `api` is the user that runs belong to. Errors: not_found,
+/// unsafe_sandbox.
+[[nodiscard]] Result<EngineAnswer> ask_bubblewrap(const std::string& image_dir);
+
 /// Blocks for a few short calls. Errors: those of the engine client.
 [[nodiscard]] Result<EngineAnswer> ask_engine(const std::string& socket);
 

@@ -136,6 +136,14 @@ Result<void> LocalFleet::ensure_key(const std::filesystem::path& file,
 }
 
 Result<void> LocalFleet::check_engine() {
+  if (options_.engine == kBubblewrap) {
+    options_.image_dir = bubblewrap_images(options_.image_dir);
+    const auto bubblewrap = ask_bubblewrap(options_.image_dir);
+    if (!bubblewrap) return bubblewrap.error();
+    if (bubblewrap->images > 0) return boost::system::in_place_value;
+    return Error{Errc::image_missing, "no toolchain image is in " + options_.image_dir, "",
+                 "'cupel image build 1.24 1.26 --engine bubblewrap' makes them"};
+  }
   // A configuration file may name the socket; then the worker finds out by itself.
   const bool named_elsewhere =
       !options_.worker_config.empty() || std::getenv("CUPEL_WORKER_ENGINE_SOCKET") != nullptr;
@@ -268,6 +276,8 @@ Result<void> LocalFleet::start_worker(Worker& worker) {
   set("--key-file", (dir_ / "keys" / (worker.name + ".key")).string());
   set("--metrics-listen", "127.0.0.1:0");
   set("--ready-file", ready.string());
+  if (!options_.engine.empty()) set("--engine", options_.engine);
+  if (options_.engine == kBubblewrap) set("--image-dir", options_.image_dir);
   if (!options_.engine_socket.empty()) set("--engine-socket", options_.engine_socket);
   if (options_.slots > 0) set("--slots", std::to_string(options_.slots));
   auto child =

@@ -79,6 +79,7 @@ class Builder {
     command->add_option("--workers", local.workers, "Local workers")->check(CLI::Range(1, 64));
     command->add_option("--slots", local.slots, "Tasks at once of each local worker")
         ->check(CLI::Range(1, 256));
+    engine_option(command);
     command->add_option("--engine-socket", local.engine_socket,
                         "Engine's socket for local workers");
     command->add_option("--data-dir", local.data_dir, "Data directory of local workers");
@@ -88,6 +89,14 @@ class Builder {
         ->add_option("--coordinator-config", local.coordinator_config,
                      "More settings of the local coordinator")
         ->check(CLI::ExistingFile);
+  }
+
+  void engine_option(CLI::App* command) {
+    command
+        ->add_option("--engine", r_.local.engine,
+                     "What runs runs: docker, or bubblewrap without any daemon")
+        ->check(CLI::IsMember({"docker", "bubblewrap"}));
+    command->add_option("--image-dir", r_.local.image_dir, "Folder of bubblewrap's images");
   }
 
   void file_option(CLI::App* command) {
@@ -206,6 +215,7 @@ class Builder {
         verb(app_, "doctor", "Check this machine and the coordinator, with hints", Verb::doctor);
     doctor->add_option("part", r_.subject, "client, coordinator or worker; default all")
         ->check(CLI::IsMember({"client", "coordinator", "worker"}));
+    engine_option(doctor);
     doctor->add_option("--engine-socket", r_.local.engine_socket, "The engine's socket");
     keys();
     CLI::App* why = verb(app_, "why", "What a campaign, a unit or a task waits for", Verb::why);

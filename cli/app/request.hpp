@@ -73,11 +73,15 @@ struct LocalOptions {
   bool enabled = false;
   std::uint32_t workers = 1;
   std::uint32_t slots = 0;  ///< 0: the worker's own default.
+  std::string engine;       ///< docker or bubblewrap; empty: docker.
   std::string engine_socket;
-  std::string data_dir;  ///< Of the first worker; further ones get -2, -3, ...
+  std::string image_dir;  ///< bubblewrap's images; empty: where 'cupel image build' puts them.
+  std::string data_dir;   ///< Of the first worker; further ones get -2, -3, ...
   std::string worker_config;
   std::string coordinator_config;
 };
+
+inline constexpr std::string_view kBubblewrap = "bubblewrap";
 
 struct Request {
   Verb verb = Verb::none;

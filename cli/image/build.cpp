@@ -1,5 +1,7 @@
 #include "cli/image/root_tar.hpp"
+#include "cli/image/unpack.hpp"
 #include "cli/image/verbs.hpp"
+#include "common/bubblewrap/image_store.hpp"
 #include "common/fs/files.hpp"
 #include "common/images/recipe.hpp"
 
@@ -47,6 +49,51 @@ boost::asio::awaitable<Result<std::string>> assemble(ImageContext& context,
   co_return co_await context.client->image_import(std::move(import), std::move(pieces));
 }
 
+/// The labels of the import, as pairs: an unpacked image has the same identity.
+bubblewrap::Labels labels_of(const std::vector<std::string>& changes) {
+  constexpr std::string_view kLabel = "LABEL ";
+  bubblewrap::Labels labels;
+  for (const std::string& change : changes) {
+    const std::size_t equals = change.find('=');
+    if (!change.starts_with(kLabel) || equals == std::string::npos) continue;
+    labels.emplace_back(change.substr(kLabel.size(), equals - kLabel.size()),
+                        change.substr(equals + 1));
+  }
+  return labels;
+}
+
+/// The same files in a folder. Returns the image's id, which is its identity.
+Result<std::string> unpack(ImageContext& context, const images::ImageEntry& entry,
+                           const BaseArchive& base, const std::filesystem::path& zip) {
+  const bool with_cc = !context.request.without_cc;
+  auto tar =
+      RootTar::open(base.file, zip, entry.toolchain.path + "@" + entry.toolchain.version + "/");
+  if (!tar) return tar.error();
+  std::string id = images::assembled_identity(base.digest, entry.toolchain.h1);
+  auto writer = bubblewrap::ImageWriter::begin(context.image_dir, id);
+  if (!writer) return writer.error();
+  context.place.note("unpacking " + named(entry, with_cc) + " into " + context.image_dir.string());
+  if (auto unpacked = unpack_tar([&tar] { return tar->next(); }, writer->root()); !unpacked)
+    return unpacked.error();
+  if (auto done = writer->finish(labels_of(images::import_changes(entry, with_cc, base.digest)));
+      !done) {
+    return done.error();
+  }
+  return id;
+}
+
+boost::asio::awaitable<Result<std::string>> make_image(ImageContext& context,
+                                                       images::ImageEntry entry, BaseArchive base,
+                                                       std::filesystem::path zip) {
+  if (context.client == nullptr) co_return unpack(context, entry, base, zip);
+  co_return co_await assemble(context, std::move(entry), std::move(base), std::move(zip));
+}
+
+boost::asio::awaitable<Result<void>> remove_image(ImageContext& context, std::string id) {
+  if (context.client == nullptr) co_return bubblewrap::remove_image(context.image_dir, id);
+  co_return co_await context.client->image_remove(std::move(id));
+}
+
 boost::asio::awaitable<Result<void>> build_one(ImageContext& context, images::ImageEntry entry) {
   const bool with_cc = !context.request.without_cc;
   const auto present = co_await present_images(context);
@@ -72,13 +119,13 @@ boost::asio::awaitable<Result<void>> build_one(ImageContext& context, images::Im
   const auto zip = ensure_toolchain(context.place, entry);
   if (!zip) co_return zip.error();
   const std::string identity = images::assembled_identity(base->digest, entry.toolchain.h1);
-  const auto id = co_await assemble(context, entry, *base, *zip);
+  const auto id = co_await make_image(context, entry, *base, *zip);
   if (!id) co_return id.error();
   *context.out << named(entry, with_cc) << ": built, " << identity << "\n";
   for (const images::Available& image : same) {
     if (image.engine_id == *id) continue;
     // The one that this replaces; one in use stays until somebody builds again.
-    const auto removed = co_await context.client->image_remove(image.engine_id);
+    const auto removed = co_await remove_image(context, image.engine_id);
     if (!removed) context.place.note("kept the image that it replaces: " + removed.error().what);
   }
   co_return boost::system::in_place_value;

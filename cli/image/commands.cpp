@@ -1,6 +1,7 @@
 #include "cli/image/commands.hpp"
 
 #include "cli/image/verbs.hpp"
+#include "common/bubblewrap/image_store.hpp"
 #include "common/fs/files.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -9,6 +10,7 @@
 
 #include <exception>
 #include <iomanip>
+#include <optional>
 #include <ostream>
 
 namespace cupel::cli {
@@ -24,8 +26,10 @@ Result<images::Table> load_table(const ImageRequest& request) {
 }
 
 boost::asio::awaitable<Result<int>> run_verb(ImageContext& context) {
-  if (const auto version = co_await context.client->negotiate(); !version)
-    co_return version.error();
+  if (context.client != nullptr) {
+    if (const auto version = co_await context.client->negotiate(); !version)
+      co_return version.error();
+  }
   switch (context.request.verb) {
     case ImageRequest::Verb::ls: co_return co_await image_ls(context);
     case ImageRequest::Verb::pull: co_return co_await image_pull(context);
@@ -42,11 +46,11 @@ boost::asio::awaitable<Result<int>> run_verb(ImageContext& context) {
 Result<int> run(ImageRequest request, std::ostream& out, std::ostream& err) {
   auto table = load_table(request);
   if (!table) return table.error();
-  auto socket = docker::find_socket(request.environment);
-  if (!socket) return socket.error();
   ImageContext context;
   context.table = std::move(*table);
   context.place.dir = request.state_dir / "images";
+  context.image_dir = request.image_dir.empty() ? unpacked_images(request.state_dir)
+                                                : std::filesystem::path(request.image_dir);
   context.place.environment = request.environment;
   const bool quiet = request.quiet;
   context.place.note = [&err, quiet](std::string_view line) {
@@ -56,10 +60,14 @@ Result<int> run(ImageRequest request, std::ostream& out, std::ostream& err) {
   context.out = &out;
 
   boost::asio::io_context io(1);
-  docker::ClientOptions options;
-  options.socket_path = *socket;
-  docker::Client client(io.get_executor(), options);
-  context.client = &client;
+  std::optional<docker::Client> client;
+  if (!context.request.unpacked) {
+    auto socket = docker::find_socket(context.request.environment);
+    if (!socket) return socket.error();
+    docker::ClientOptions options;
+    options.socket_path = *socket;
+    context.client = &client.emplace(io.get_executor(), options);
+  }
   Result<int> answer = 1;
   std::exception_ptr bug;
   boost::asio::co_spawn(io, run_verb(context), [&](std::exception_ptr thrown, Result<int> result) {
@@ -75,10 +83,30 @@ std::string variant(const images::Available& image) {
   return image.has_cc ? "cc" : "nocc";
 }
 
+/// Beside an engine's images, those of bubblewrap.
+void add_unpacked(const ImageContext& context, nlohmann::json& rows) {
+  if (context.client == nullptr) return;
+  for (const images::Available& image :
+       images::match_images(context.table, bubblewrap::list_images(context.image_dir))) {
+    rows.push_back({{"minor", image.minor},
+                    {"go", image.go_version},
+                    {"variant", variant(image)},
+                    {"identity", image.identity},
+                    {"engine", "bubblewrap"},
+                    {"present", true}});
+  }
+}
+
 }  // namespace
+
+std::filesystem::path unpacked_images(const std::filesystem::path& state_dir) {
+  return state_dir / "images" / "unpacked";
+}
 
 boost::asio::awaitable<Result<std::vector<images::Available>>> present_images(
     ImageContext& context) {
+  if (context.client == nullptr)
+    co_return images::match_images(context.table, bubblewrap::list_images(context.image_dir));
   const auto listed = co_await context.client->image_list({});
   if (!listed) co_return listed.error();
   std::vector<images::EngineImage> found;
@@ -125,6 +153,7 @@ ExitCode image_ls(ImageContext& context) {
                     {"engine_id", image.engine_id},
                     {"present", true}});
   }
+  add_unpacked(context, rows);
   for (const images::ImageEntry& entry : context.table.entries) {
     const auto same = [&](const images::Available& image) { return image.minor == entry.minor; };
     if (std::ranges::any_of(*present, same)) continue;
@@ -140,7 +169,11 @@ ExitCode image_ls(ImageContext& context) {
   for (const auto& row : rows) {
     const bool here = row["present"].get<bool>();
     out << std::setw(8) << row["go"].get<std::string>() << std::setw(9) << row.value("variant", "-")
-        << std::setw(9) << (here ? "here" : "missing") << row.value("identity", "-") << "\n";
+        << std::setw(9)
+        << (row.contains("engine") ? "unpacked"
+            : here                 ? "here"
+                                   : "missing")
+        << row.value("identity", "-") << "\n";
   }
   co_return 0;
 }

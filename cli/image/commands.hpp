@@ -1,5 +1,6 @@
-/// `cupel image ls|pull|build|verify`: the toolchain images of the engine on this machine. The only
-/// part of Cupel that brings an image onto an engine; runs never do.
+/// `cupel image ls|pull|build|verify`: the toolchain images of the engine on this machine, and
+/// those that are unpacked for bubblewrap. The only part of Cupel that brings an image; runs never
+/// do.
 #pragma once
 
 #include <filesystem>
@@ -28,11 +29,16 @@ struct ImageRequest {
   std::string mirror;       ///< build: Debian mirror instead of the host's apt sources.
   std::string
       registry;  ///< pull: a registry (host[:port][/prefix]) instead of the engine's default.
+  bool unpacked = false;   ///< build: for bubblewrap, without an engine; ls: only those.
+  std::string image_dir;   ///< Of unpacked images; empty: see unpacked_images().
   std::string table_file;  ///< A table instead of the built-in one.
   // What the program knows about its surroundings.
   std::filesystem::path state_dir;                 ///< Archives are kept in its folder `images`.
   std::map<std::string, std::string> environment;  ///< DOCKER_HOST, GOPROXY, PATH, ...
 };
+
+/// Where unpacked images are unless somebody names another folder.
+[[nodiscard]] std::filesystem::path unpacked_images(const std::filesystem::path& state_dir);
 
 /// Declares the verbs below `app` (the `image` command); parsing fills `request`, which outlives
 /// `app`.

@@ -19,7 +19,8 @@ struct ImageContext {
   ImageRequest request;
   images::Table table;
   PartsPlace place;
-  docker::Client* client = nullptr;
+  docker::Client* client = nullptr;  ///< Null where no engine is asked.
+  std::filesystem::path image_dir;   ///< Of unpacked images.
   std::ostream* out = nullptr;
 };
 
@@ -31,7 +32,7 @@ using ExitCode = boost::asio::awaitable<Result<int>>;
 [[nodiscard]] ExitCode image_build(ImageContext& context);
 [[nodiscard]] ExitCode image_verify(ImageContext& context);
 
-/// The toolchain images that the engine holds.
+/// The toolchain images that the engine holds, or without one those that are unpacked.
 [[nodiscard]] boost::asio::awaitable<Result<std::vector<images::Available>>> present_images(
     ImageContext& context);
 

@@ -1,5 +1,7 @@
 #include "common/bubblewrap/launch.hpp"
 
+#include "common/bubblewrap/staged_sources.hpp"
+
 #include <nlohmann/json.hpp>
 
 extern "C" {
@@ -49,6 +51,8 @@ struct Child {
   bool scope_sockets = false;
   std::vector<int> cgroups;
   std::vector<std::pair<int, std::uint64_t>> limits;
+  StagedSources staged;
+  std::optional<RunAs> run_as;
   int report = -1;
   pid_t parent = -1;
 };
@@ -59,6 +63,19 @@ bool scope_abstract_sockets() {
   const long ruleset = syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0U);
   if (ruleset < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   return syscall(SYS_landlock_restrict_self, ruleset, 0U) == 0;
+}
+
+/// By the system calls themselves: the C library's would bring threads that a child doesn't have.
+bool change_user(const Child& child) {
+  if (!child.run_as) return true;
+  const RunAs& user = *child.run_as;
+  if (!child.staged.enter()) return false;
+  if (syscall(SYS_setgroups, 0, nullptr) != 0) return false;
+  if (syscall(SYS_setresgid, user.gid, user.gid, user.gid) != 0) return false;
+  if (syscall(SYS_setresuid, user.uid, user.uid, user.uid) != 0) return false;
+  // A change of user takes the promise back.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return getppid() == child.parent;
 }
 
 bool prepare_child(const Child& child) {
@@ -85,6 +102,7 @@ bool prepare_child(const Child& child) {
   for (const int fd : child.inherited) {
     if (fcntl(fd, F_SETFD, 0) != 0) return false;
   }
+  if (!change_user(child)) return false;
   return !child.scope_sockets || scope_abstract_sockets();
 }
 
@@ -138,6 +156,13 @@ Result<Launched> launch(const LaunchRequest& request) {
   fs::Fd report_write(report[1]);
 
   Child child;
+  sandbox::Jail jail = request.jail;
+  if (request.run_as) {
+    Result<StagedSources> staged = StagedSources::take(jail);
+    if (!staged) return staged.error();
+    child.staged = std::move(*staged);
+    child.run_as = request.run_as;
+  }
   sandbox::JailFds fds{.status = status_write.get()};
   std::vector<fs::Fd> filters;
   for (const CompiledFilter& filter : request.filters) {
@@ -148,7 +173,7 @@ Result<Launched> launch(const LaunchRequest& request) {
     filters.push_back(std::move(*file));
   }
   const Result<fs::Fd> arguments =
-      memory_file(sandbox::joined_arguments(sandbox::bwrap_arguments(request.jail, fds)));
+      memory_file(sandbox::joined_arguments(sandbox::bwrap_arguments(jail, fds)));
   if (!arguments) return arguments.error();
 
   std::vector<std::string> words = {*program, "--args", std::to_string(arguments->get()), "--"};

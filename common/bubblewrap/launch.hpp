@@ -19,6 +19,12 @@ struct Streams {
   int err = 2;
 };
 
+/// A user of the host that the sandbox belongs to.
+struct RunAs {
+  std::uint32_t uid = 65534;
+  std::uint32_t gid = 65534;
+};
+
 struct LaunchRequest {
   sandbox::Jail jail;
   std::vector<CompiledFilter> filters;
@@ -30,6 +36,9 @@ struct LaunchRequest {
   std::vector<int> cgroups = {};
   /// Resource limits: what setrlimit(2) takes, soft and hard alike.
   std::vector<std::pair<int, std::uint64_t>> limits = {};
+  /// Root only: bubblewrap and all that it holds run as this user, who needs no access to the
+  /// paths of the jail's mounts. Without it they run as whoever launches.
+  std::optional<RunAs> run_as = std::nullopt;
 };
 
 /// bubblewrap while it runs. The sandbox ends with it, and it ends when the thread that started it

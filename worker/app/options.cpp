@@ -81,6 +81,17 @@ void add_engine(config::Schema& schema) {
        .fallback = "150s",
        .min = 1000,
        .max = 3600000});
+  schema.add({.name = "engine",
+              .sentence = "What runs runs: docker (an engine with its interface behind "
+                          "engine_socket) or bubblewrap (no daemon; docs/security.md says what it "
+                          "can't hold)",
+              .fallback = "docker",
+              .choices = {"docker", "bubblewrap"}});
+  schema.add({.name = "image_dir",
+              .type = Type::path,
+              .sentence = "Toolchain images of engine bubblewrap ('cupel image build --engine "
+                          "bubblewrap'); default: images below data_dir",
+              .example = "/srv/cupel/images"});
   schema.add({.name = "engine_socket",
               .type = Type::path,
               .sentence = "Unix socket of the container engine",
@@ -277,7 +288,7 @@ void cut(T& value, T max, const char* what, std::vector<std::string>& notes) {
 
 config::Schema settings_schema() {
   config::Schema schema("cupel-worker", "CUPEL_WORKER",
-                        "Runs the tasks of a Cupel coordinator in containers of a local engine.");
+                        "Runs the tasks of a Cupel coordinator in sandboxes of this machine.");
   schema.default_file("/etc/cupel/worker.yaml");
   add_connection(schema);
   add_engine(schema);
@@ -299,7 +310,10 @@ Result<Options> options_from(const config::Settings& settings) {
   if (!coordinators) return coordinators.error();
   options.coordinators = *std::move(coordinators);
   options.key_file = settings.text("key_file");
+  options.engine = settings.text("engine");
   options.engine_socket = settings.text("engine_socket");
+  options.image_dir = settings.text("image_dir");
+  if (options.image_dir.empty()) options.image_dir = options.data_dir + "/images";
   options.wrapper = settings.is_set("wrapper") && !settings.text("wrapper").empty()
                         ? settings.text("wrapper")
                         : wrapper_of_this_program();

@@ -10,9 +10,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cupel::worker {
+
+inline constexpr std::string_view kEngineDocker = "docker";
+inline constexpr std::string_view kEngineBubblewrap = "bubblewrap";
 
 /// Declares every setting of the worker.
 [[nodiscard]] config::Schema settings_schema();
@@ -37,7 +41,9 @@ struct Options {
   std::string name;
   std::vector<CoordinatorAddress> coordinators;  ///< At least one.
   std::string key_file;
+  std::string engine;  ///< docker or bubblewrap: what runs runs.
   std::string engine_socket;
+  std::string image_dir;       ///< bubblewrap: its unpacked toolchain images.
   std::string wrapper;         ///< Path of cupel-init on the host.
   std::uint32_t slots = 0;     ///< 0: from the host's cores and memory.
   std::string metrics_listen;  ///< Empty: no endpoint.

@@ -4,12 +4,8 @@
 #include "common/async/with_budget.hpp"
 #include "common/core/backoff.hpp"
 #include "common/core/digest.hpp"
-#include "common/engine/confinement.hpp"
 #include "common/fs/files.hpp"
-#include "common/images/recipe.hpp"
 #include "common/images/table.hpp"
-#include "worker/app/egress_setup.hpp"
-#include "worker/app/go_environment.hpp"
 #include "worker/app/host.hpp"
 #include "worker/run/mount_probe.hpp"
 
@@ -34,6 +30,7 @@ constexpr Duration kPrepareRetryFirst = seconds(1);
 constexpr Duration kPrepareRetryMax = seconds(30);
 constexpr Duration kEnginePeriod = seconds(10);
 constexpr Duration kDiskPeriod = seconds(2);
+constexpr Duration kSeedLimit = std::chrono::minutes(20);
 constexpr std::uint64_t kWrapperBytesMax = 64ULL << 20;
 
 void report(const std::exception_ptr& failure) {
@@ -42,24 +39,6 @@ void report(const std::exception_ptr& failure) {
   } catch (const std::exception& e) {
     spdlog::error("a task of the run loop failed: {}", e.what());
   }
-}
-
-/// The netrc as a file that a container's user can read, below directories that only we can enter.
-Result<std::string> credentials_for_containers(const Options& options) {
-  const auto secret = fs::read_secret(options.netrc_file, kNetrcBytesMax);
-  if (!secret) return secret.error();
-  const std::string directory = options.data_dir + "/secrets";
-  if (auto made = fs::ensure_private_dir(directory); !made) return made.error();
-  if (auto written = fs::write_file_durably(directory + "/netrc", *secret, 0444); !written)
-    return written.error();
-  return directory + "/netrc";
-}
-
-images::EngineImage engine_image(const engine::ImageFacts& facts) {
-  return {.id = facts.id,
-          .repo_digests = facts.digests,
-          .labels = std::vector<std::pair<std::string, std::string>>(facts.labels.begin(),
-                                                                     facts.labels.end())};
 }
 
 Error below_reserve(const Options& options, const Result<fs::Space>& space) {
@@ -76,11 +55,7 @@ Error below_reserve(const Options& options, const Result<fs::Space>& space) {
 }  // namespace
 
 struct RunSide::Parts {
-  std::string engine_text;
-  std::unique_ptr<egress::Gate> gate;
-  std::unique_ptr<RunExecutor> executor;
   std::unique_ptr<BuildCaches> caches;
-  std::unique_ptr<Reaper> reaper;
   std::unique_ptr<TaskRunner> runner;
 };
 
@@ -92,13 +67,8 @@ RunSide::RunSide(asio::io_context& loop, asio::thread_pool& files, BulkLink& bul
       metrics_(metrics),
       options_(options),
       callbacks_(std::move(callbacks)),
-      engine_(loop.get_executor(),
-              docker::ClientOptions{.socket_path = options.engine_socket,
-                                    .budgets = {},
-                                    .observer =
-                                        [&metrics](const docker::CallObservation& call) {
-                                          metrics.engine_call(call);
-                                        }}),
+      engine_(
+          make_run_engine({.loop = loop, .files = files, .metrics = metrics, .options = options})),
       group_(loop.get_executor(), report) {
   offered_.blocked = "starting";
 }
@@ -122,11 +92,9 @@ asio::awaitable<void> RunSide::shutdown() {
   if (parts_ && parts_->runner) co_await parts_->runner->shutdown();
   group_.cancel();
   co_await group_.join();
-  if (!parts_) co_return;
   // A seed that is being built is nobody's attempt; its container must go as well.
-  co_await parts_->caches->stop();
-  co_await parts_->executor->join();
-  co_await parts_->gate->stop();
+  if (parts_) co_await parts_->caches->stop();
+  co_await engine_->stop();
 }
 
 asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fleet) {
@@ -134,139 +102,72 @@ asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fl
     auto prepared = co_await prepare_once(membership, earlier_fleet);
     if (prepared) break;
     spdlog::error("not ready: {}", prepared.error().text());
-    offered_.blocked = prepared.error().code == Errc::mount_probe_failed ? "mount_probe"
-                       : prepared.error().code == Errc::image_missing    ? "image"
-                       : prepared.error().code == Errc::unsafe_sandbox   ? "sandbox"
-                                                                         : "engine";
+    offered_.blocked = prepared.error().code == Errc::mount_probe_failed             ? "mount_probe"
+                       : prepared.error().code == Errc::image_missing                ? "image"
+                       : prepared.error().code == Errc::unsafe_sandbox && engine_ok_ ? "egress"
+                                                                                     : "engine";
     offer();
     co_await async::sleep_for(
         backoff_delay(attempt, kPrepareRetryFirst, kPrepareRetryMax, fs::random_u64()));
   }
-  Reaper* reaper = parts_->reaper.get();
-  group_.spawn(reaper->loop([this](const ReapCounts& counts, const std::optional<Error>& error) {
-    metrics_.reaper_pass(counts, error.has_value(), async::wall_now());
-    if (error) {
-      spdlog::warn("reaper: {}", error->text());
-    } else {
-      parts_->executor->settle(counts.began, counts.runs_left);
-      offer();
-    }
-    if (counts.still_there > 0)
-      spdlog::error("reaper: {} containers are there though the engine said that it removed them",
-                    counts.still_there);
-    if (counts.removed > 0)
-      spdlog::info("reaper: {} containers removed, {} seen gone", counts.removed, counts.gone);
-  }));
+  group_.spawn(engine_->keep_clean([this] { offer(); }));
   group_.spawn(watch_engine());
   group_.spawn(watch_disk());
   offer();
 }
 
 asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, FleetId earlier_fleet) {
-  auto version = co_await engine_.negotiate();
-  if (!version) co_return version.error();
+  if (auto opened = co_await engine_->open(membership); !opened) co_return opened.error();
   engine_ok_ = true;
   metrics_.engine_up(true);
-  auto info = co_await engine_.info();
-  if (!info) co_return info.error();
-  const engine::Confinement confinement = engine::confinement_of(*info);
-  if (const auto confined = engine::check_confined(confinement); !confined) {
-    co_return confined.error();
-  }
 
   if (!parts_) {
-    const auto go = go_environment(options_);
-    if (!go) co_return go.error();
     const auto wrapper = fs::read_file(options_.wrapper, kWrapperBytesMax);
     if (!wrapper) co_return wrapper.error();
-
     auto parts = std::make_unique<Parts>();
-    auto gate =
-        make_gate(loop_.get_executor(), engine_, options_, *go, membership.worker, metrics_);
-    if (!gate) co_return gate.error();
-    parts->gate = *std::move(gate);
-    parts->engine_text = version->name + " " + version->version + ", api " + version->api.text() +
-                         ", " + info->default_runtime + ", " + confinement.text();
-    ExecutorOptions executor;
-    executor.context.fleet = membership.fleet;
-    executor.context.worker = membership.worker;
-    executor.context.incarnation = membership.incarnation;
-    executor.context.wrapper_path = options_.wrapper;
-    executor.context.goproxy = go->proxy;
-    executor.context.gosumdb = go->sumdb;
-    executor.context.ca_bundle = options_.ca_bundle;
-    executor.context.proxy_environment = go->proxy_environment;
-    executor.post_run = options_.post_run;
-    executor.egress = parts->gate.get();
-    if (!options_.netrc_file.empty()) {
-      auto netrc = credentials_for_containers(options_);
-      if (!netrc) co_return netrc.error();
-      executor.context.netrc = *netrc;
-    }
-    executor.mount_budget.bytes = std::max(options_.gocache_bytes_max, options_.modcache_bytes_max);
-    executor.mount_budget.inodes =
-        std::max(options_.gocache_inodes_max, options_.modcache_inodes_max);
-    executor.mount_budget.reserve_bytes = options_.disk_reserve_bytes / 2;
-    parts->executor = std::make_unique<RunExecutor>(
-        loop_.get_executor(), engine_, files_, std::move(executor),
-        [this](const RunObservation& run) { metrics_.run_ended(run); });
-    parts->caches = std::make_unique<BuildCaches>(loop_.get_executor(), *parts->executor, files_,
-                                                  options_.data_dir, options_.seed_dir);
-    ReaperOptions reaper;
-    reaper.fleet = membership.fleet;
-    reaper.worker = membership.worker;
-    reaper.incarnation = membership.incarnation;
-    reaper.grace = options_.reap_grace;
-    reaper.period = options_.reap_period;
-    reaper.pass_budget = options_.reap_period * 4 / 5;
-    parts->reaper = std::make_unique<Reaper>(
-        engine_, reaper, [runs = parts->executor.get()] { return runs->live_runs(); },
-        async::wall_now);
-    parts_ = std::move(parts);
-
-    // What an earlier process left is removed before the first task. An engine that can't list must
-    // not keep a worker from its tasks: the reaper's loop goes on trying.
-    if (auto reaped = co_await parts_->reaper->pass(); !reaped)
-      spdlog::warn("reaper: {}", reaped.error().text());
-    if (earlier_fleet && earlier_fleet != membership.fleet) {
-      ReaperOptions before = reaper;
-      before.fleet = earlier_fleet;
-      Reaper old(engine_, before, [] { return std::set<std::string>(); }, async::wall_now);
-      if (auto reaped = co_await old.pass(); !reaped) co_return reaped.error();
-    }
-    if (auto swept = co_await parts_->caches->sweep(); !swept) co_return swept.error();
+    const SeedFiles seed_files =
+        engine_->runs_own_nothing() ? SeedFiles::linked : SeedFiles::copied;
+    parts->caches = std::make_unique<BuildCaches>(loop_.get_executor(), engine_->runs(), files_,
+                                                  options_.data_dir, options_.seed_dir, RunLimits{},
+                                                  kSeedLimit, seed_files);
+    // What an earlier process left is removed before the first task.
+    if (auto swept = co_await engine_->sweep(earlier_fleet); !swept) co_return swept.error();
+    if (auto swept = co_await parts->caches->sweep(); !swept) co_return swept.error();
     auto workspaces = Workspaces::open(options_.data_dir + "/workspaces");
     if (!workspaces) co_return workspaces.error();
     workspaces_ = std::make_unique<Workspaces>(std::move(*workspaces));
-    parts_->runner = std::make_unique<TaskRunner>(
-        RunnerParts{
-            .loop = loop_,
-            .files = files_,
-            .runs = *parts_->executor,
-            .caches = *parts_->caches,
-            .workspaces = *workspaces_,
-            .bulk = bulk_,
-            .metrics = metrics_,
-            .options = options_,
-            .engine = parts_->engine_text,
-            .wrapper = "sha256:" + sha256(*wrapper).hex(),
-            .images = [this] { return images_; },
-            .upstream_pause = [gate = parts_->gate.get()] { return gate->upstream_pause(); }},
+    parts->runner = std::make_unique<TaskRunner>(
+        RunnerParts{.loop = loop_,
+                    .files = files_,
+                    .runs = engine_->runs(),
+                    .caches = *parts->caches,
+                    .workspaces = *workspaces_,
+                    .bulk = bulk_,
+                    .metrics = metrics_,
+                    .options = options_,
+                    .engine = engine_->text(),
+                    .wrapper = "sha256:" + sha256(*wrapper).hex(),
+                    .images = [this] { return images_; },
+                    .upstream_pause = [this] { return engine_->upstream_pause(); }},
         callbacks_.finished, callbacks_.output);
+    parts_ = std::move(parts);
   }
-  const Result<void> egress = co_await parts_->gate->prepare();
-  metrics_.egress_enforced(parts_->gate->enforced());
-  if (!egress) co_return egress.error();
+  if (auto network = co_await engine_->prepare_network(); !network) co_return network.error();
   if (auto listed = co_await refresh_images(); !listed) co_return listed.error();
   if (images_.empty()) {
-    co_return Error{Errc::image_missing, "the engine holds no toolchain image", {}, {}};
+    co_return Error{Errc::image_missing,
+                    options_.engine == kEngineBubblewrap
+                        ? "no toolchain image is in " + options_.image_dir
+                        : std::string("the engine holds no toolchain image"),
+                    {},
+                    {}};
   }
   co_return co_await probe();
 }
 
 /// A fixture proxy needs no network at all, which is more than an enforced one.
 bool RunSide::enforces_egress() const {
-  return parts_ && (!options_.fixture_proxy.empty() || parts_->gate->enforced());
+  return parts_ && (!options_.fixture_proxy.empty() || engine_->why_not_enforced().empty());
 }
 
 asio::awaitable<Result<void>> RunSide::probe() {
@@ -274,8 +175,9 @@ asio::awaitable<Result<void>> RunSide::probe() {
   ProbeRequest request;
   request.image = images_.front().engine_id;
   request.roots = {options_.data_dir};
-  request.socket_path = options_.engine_socket;
-  auto proved = co_await probe_mounts(*parts_->executor, request);
+  request.socket_path =
+      options_.engine == kEngineBubblewrap ? options_.engine : options_.engine_socket;
+  auto proved = co_await probe_mounts(engine_->runs(), request);
   metrics_.mount_probe(proved.has_value());
   if (!proved) co_return proved.error();
   probed_ = true;
@@ -283,18 +185,16 @@ asio::awaitable<Result<void>> RunSide::probe() {
 }
 
 asio::awaitable<Result<void>> RunSide::refresh_images() {
-  auto listed = co_await engine_.image_list({});
+  auto listed = co_await engine_->images();
   if (!listed) co_return listed.error();
-  std::vector<images::EngineImage> all;
-  for (const engine::ImageFacts& facts : *listed) all.push_back(engine_image(facts));
-  images_ = images::match_images(images::builtin_table(), all);
+  images_ = images::match_images(images::builtin_table(), *listed);
   co_return Result<void>();
 }
 
 asio::awaitable<void> RunSide::watch_engine() {
   for (;;) {
     if (!co_await async::sleep_for(kEnginePeriod)) co_return;
-    auto alive = co_await engine_.ping();
+    auto alive = co_await engine_->alive();
     if (!alive && alive.error().code == Errc::cancelled) co_return;
     engine_ok_ = alive.has_value();
     metrics_.engine_up(engine_ok_);
@@ -303,11 +203,8 @@ asio::awaitable<void> RunSide::watch_engine() {
     } else {
       spdlog::warn("engine: {}", alive.error().text());
     }
-    metrics_.egress_enforced(parts_->gate->enforced());
-    upstream_paused_ = (co_await parts_->gate->upstream_pause()).has_value();
-    metrics_.upstream_paused(upstream_paused_);
-    metrics_.containers_running(parts_->executor->live_runs().size());
-    metrics_.containers_unremoved(parts_->executor->unremoved_count());
+    co_await engine_->observe();
+    upstream_paused_ = (co_await engine_->upstream_pause()).has_value();
     offer();
   }
 }
@@ -346,7 +243,7 @@ void RunSide::evict() {
 
 asio::awaitable<void> RunSide::empty(std::string image, std::vector<std::string> directories) {
   for (const std::string& directory : directories) {
-    auto removed = co_await empty_directory(*parts_->executor, files_, image, directory);
+    auto removed = co_await empty_directory(engine_->runs(), files_, image, directory);
     if (!removed) spdlog::warn("{}", removed.error().text());
   }
 }
@@ -374,8 +271,8 @@ void RunSide::offer() {
     // A container that can't be removed may still run: its place is not given to another.
     const std::uint32_t places =
         options_.slots != 0 ? options_.slots : default_slots(host, RunLimits{});
-    const auto stuck = static_cast<std::uint32_t>(
-        std::min<std::size_t>(places, parts_->executor->unremoved_count()));
+    const auto stuck =
+        static_cast<std::uint32_t>(std::min<std::size_t>(places, engine_->unremoved_count()));
     capacity.slots = places - stuck;
     if (capacity.slots == 0) capacity.blocked = "engine";
   }

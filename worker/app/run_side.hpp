@@ -4,15 +4,13 @@
 
 #include "common/async/task_group.hpp"
 #include "common/core/message.hpp"
-#include "common/docker/client.hpp"
 #include "common/images/select.hpp"
 #include "worker/app/options.hpp"
+#include "worker/app/run_engine.hpp"
 #include "worker/app/task_runner.hpp"
 #include "worker/app/worker_metrics.hpp"
 #include "worker/fs/workspaces.hpp"
 #include "worker/run/build_cache.hpp"
-#include "worker/run/reaper.hpp"
-#include "worker/run/run_executor.hpp"
 #include "worker/zmq/bulk_link.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -25,13 +23,6 @@
 #include <vector>
 
 namespace cupel::worker {
-
-/// Where this worker stands in the fleet; known after the first welcome.
-struct Membership {
-  FleetId fleet;
-  WorkerId worker;
-  Incarnation incarnation;
-};
 
 class RunSide {
  public:
@@ -76,7 +67,7 @@ class RunSide {
   WorkerMetrics& metrics_;
   const Options& options_;
   Callbacks callbacks_;
-  docker::Client engine_;
+  std::unique_ptr<RunEngine> engine_;
   std::unique_ptr<Workspaces> workspaces_;
   std::unique_ptr<Parts> parts_;
   async::TaskGroup group_;

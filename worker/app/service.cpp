@@ -530,7 +530,7 @@ int Service::run() {
   settings.incarnation = incarnation_;
   settings.version = kVersion;
   settings.host = options_.name;
-  settings.engine = options_.engine_socket;
+  settings.engine = options_.engine == kEngineBubblewrap ? options_.engine : options_.engine_socket;
   settings.drain_deadline = options_.drain_limit;
   settings.random = fs::random_u64();
   Capacity starting;

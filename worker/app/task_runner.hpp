@@ -9,8 +9,8 @@
 #include "worker/app/worker_metrics.hpp"
 #include "worker/core/agent/agent.hpp"
 #include "worker/fs/workspaces.hpp"
+#include "worker/ports/run_port.hpp"
 #include "worker/run/build_cache.hpp"
-#include "worker/run/run_executor.hpp"
 #include "worker/validate/validate.hpp"
 #include "worker/zmq/bulk_link.hpp"
 
@@ -35,7 +35,7 @@ struct PreparedScan;
 struct RunnerParts {
   boost::asio::io_context& loop;
   boost::asio::thread_pool& files;
-  RunExecutor& runs;
+  RunPort& runs;
   BuildCaches& caches;
   Workspaces& workspaces;
   BulkLink& bulk;

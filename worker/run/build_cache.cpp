@@ -92,6 +92,7 @@ struct BuildCaches::Impl {
   stdfs::path fresh_root;
   RunLimits limits;
   Duration limit{};
+  SeedFiles seed_files = SeedFiles::linked;
   std::map<std::string, std::shared_ptr<Building>> building;
   std::map<std::string, TimePoint> failed_until;
   std::map<std::string, std::string> why_failed;
@@ -281,7 +282,7 @@ Error cancelled_error() {
 
 BuildCaches::BuildCaches(asio::any_io_executor executor, RunPort& runs, asio::thread_pool& files,
                          std::filesystem::path data_dir, std::filesystem::path seeds,
-                         RunLimits limits, Duration limit)
+                         RunLimits limits, Duration limit, SeedFiles seed_files)
     : impl_(std::make_shared<Impl>(
           Impl{.executor = std::move(executor),
                .runs = runs,
@@ -290,6 +291,7 @@ BuildCaches::BuildCaches(asio::any_io_executor executor, RunPort& runs, asio::th
                .fresh_root = data_dir / "gocache",
                .limits = limits,
                .limit = limit,
+               .seed_files = seed_files,
                .building = {},
                .failed_until = {},
                .why_failed = {}})) {}
@@ -305,7 +307,8 @@ asio::awaitable<Result<FreshCache>> BuildCaches::fresh(std::string image, BuildC
   if (cancel && cancel->cancelled()) co_return cancelled_error();
   std::string note;
   if (mode == BuildCache::seeded && !seed) note = "no seed: " + impl->why_failed[image];
-  auto make = [root = impl->fresh_root, seed, note]() -> Result<FreshCache> {
+  auto make = [root = impl->fresh_root, linking = impl->seed_files == SeedFiles::linked, seed,
+               note]() -> Result<FreshCache> {
     if (const auto made = fs::ensure_private_dir(root); !made) return made.error();
     FreshCache cache{
         .directory = (root / fs::random_hex(12)).string(), .how = "empty", .note = note};
@@ -313,7 +316,7 @@ asio::awaitable<Result<FreshCache>> BuildCaches::fresh(std::string image, BuildC
       if (const auto made = make_open_dir(cache.directory); !made) return made.error();
       return cache;
     }
-    const Result<std::string> how = seed_cache(*seed, cache.directory);
+    const Result<std::string> how = seed_cache(*seed, cache.directory, linking);
     if (!how) return how.error();
     cache.how = "seeded:" + *how;
     return cache;

@@ -22,6 +22,10 @@ struct FreshCache {
   std::string note;       ///< Why there is no seed though one was asked for; else empty.
 };
 
+/// How a fresh cache gets the files of a seed. Links are for runs whose user is not the worker's:
+/// an owner could open a read-only file up again, and with it everybody's seed.
+enum class SeedFiles : std::uint8_t { linked, copied };
+
 /// Thread rule: the run loop only; linking and copying happen on `files`.
 class BuildCaches {
  public:
@@ -30,7 +34,8 @@ class BuildCaches {
   /// Hard links need both on one file system. `limits` and `limit` are those of the seed run.
   BuildCaches(boost::asio::any_io_executor executor, RunPort& runs, boost::asio::thread_pool& files,
               std::filesystem::path data_dir, std::filesystem::path seeds = {},
-              RunLimits limits = {}, Duration limit = std::chrono::minutes(20));
+              RunLimits limits = {}, Duration limit = std::chrono::minutes(20),
+              SeedFiles seed_files = SeedFiles::linked);
   ~BuildCaches();
 
   /// A fresh build cache for one validation (or one custom check). Callers that need a seed which

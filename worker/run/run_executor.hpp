@@ -6,6 +6,7 @@
 #include "worker/core/engine/container_spec.hpp"
 #include "worker/ports/egress_port.hpp"
 #include "worker/ports/run_port.hpp"
+#include "worker/run/run_observation.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -43,16 +44,6 @@ struct ExecutorOptions {
   RunTimes times = {};
   /// Keeper of the network; outlives the executor. Null: the context's network, as configured.
   EgressPort* egress = nullptr;
-};
-
-/// How a run ended, for metrics; the single calls are seen by the client's observer.
-struct RunObservation {
-  Profile profile = Profile::execute;
-  CheckKind check = CheckKind::test;
-  EndedBy ended_by = EndedBy::itself;
-  bool engine_error = false;
-  std::uint32_t wait_breaks = 0;  ///< Waits that broke and were made again.
-  Duration wall{};
 };
 
 /// Thread rule: the run loop only. Lives longer than its runs; join() before it is destroyed.

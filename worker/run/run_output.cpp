@@ -1,4 +1,4 @@
-#include "worker/run/run_session.hpp"
+#include "worker/run/run_output.hpp"
 
 namespace cupel::worker {
 

@@ -2,12 +2,10 @@
 #pragma once
 
 #include "common/docker/client.hpp"
-#include "common/engine/log_frames.hpp"
 #include "worker/core/engine/container_spec.hpp"
-#include "worker/core/engine/head_tail.hpp"
-#include "worker/core/engine/wrapper_protocol.hpp"
 #include "worker/run/run_executor.hpp"
 #include "worker/run/run_marks.hpp"
+#include "worker/run/run_output.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -19,36 +17,6 @@
 #include <string>
 
 namespace cupel::worker {
-
-/// Both output streams of a run: frames, markers, caps.
-class RunOutput {
- public:
-  RunOutput(const std::string& nonce, std::uint64_t bytes_max, OutputSink sink);
-  RunOutput(const RunOutput&) = delete;
-  RunOutput& operator=(const RunOutput&) = delete;
-
-  void feed_frames(std::string_view bytes) { frames_.feed(bytes); }
-  void feed_payload(Stream stream, std::string_view bytes);
-  void finish();
-  [[nodiscard]] bool started() const { return out_.filter.started() && err_.filter.started(); }
-  /// Bytes that no wrapper writes: the stream can't be believed.
-  [[nodiscard]] bool broken() const { return frames_.malformed(); }
-  /// Of either stream; both carry the same trailer.
-  [[nodiscard]] std::optional<WrapperReport> report() const;
-  /// Moves what was kept into the report, judged against the wrapper's counts.
-  void fill(RunReport& report);
-
- private:
-  struct Side {
-    HeadTail kept;
-    MarkerFilter filter;
-  };
-  void fill_side(Side& side, std::uint64_t expected, Captured& captured) const;
-
-  Side out_;
-  Side err_;
-  engine::LogFrames frames_;
-};
 
 class RunSession : public std::enable_shared_from_this<RunSession> {
  public:

@@ -88,8 +88,7 @@ Result<void> write_trim_time(const std::string& fresh) {
   return {};
 }
 
-Result<std::string> fill(const std::string& seed, const std::string& fresh) {
-  bool linking = true;
+Result<std::string> fill(const std::string& seed, const std::string& fresh, bool linking) {
   std::error_code ec;
   for (const stdfs::directory_entry& part : stdfs::directory_iterator(seed, ec)) {
     // Objects live in directories of two hex digits; what lies beside them is about another cache.
@@ -128,9 +127,9 @@ Result<void> adopt_tree(const std::string& directory) {
   return {};
 }
 
-Result<std::string> seed_cache(const std::string& seed, const std::string& fresh) {
+Result<std::string> seed_cache(const std::string& seed, const std::string& fresh, bool linking) {
   if (const Result<void> made = make_open_dir(fresh); !made) return made.error();
-  Result<std::string> how = fill(seed, fresh);
+  Result<std::string> how = fill(seed, fresh, linking);
   if (!how) {
     const Result<void> removed = fs::remove_tree(fresh);
     (void)removed;  // the sweep at the next start takes what is left

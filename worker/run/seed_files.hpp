@@ -16,7 +16,9 @@ namespace cupel::worker {
 /// `seed`, or copies of them where links are forbidden. Writes trim.txt, without which the go
 /// command deletes seeds older than five days at once. Returns "linked" or "copied". Errors:
 /// io_error, disk_full; the directory is then removed again.
-[[nodiscard]] Result<std::string> seed_cache(const std::string& seed, const std::string& fresh);
+/// Without `linking` it copies at once.
+[[nodiscard]] Result<std::string> seed_cache(const std::string& seed, const std::string& fresh,
+                                             bool linking = true);
 
 /// A fresh empty cache directory, 0777.
 [[nodiscard]] Result<void> make_open_dir(const std::string& directory);

@@ -16,7 +16,6 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMiB = 1ULL << 20U;
 constexpr std::uint64_t kMemoryBytesMin = 64 * kMiB;
-constexpr std::uint32_t kOpenFilesMax = 4096;
 
 Error policy(std::string what) {
   return {.code = Errc::refused_by_policy, .what = std::move(what), .detail = {}, .hint = {}};
@@ -58,16 +57,6 @@ const std::array<Column, 8>& profile_table() {
   return kTable;
 }
 
-/// "." or a clean path below the source.
-Result<std::string> working_directory(const RunRequest& request) {
-  if (request.profile == Profile::tool) return std::string("/tmp");
-  if (request.workdir.empty() || request.workdir == ".") return std::string("/src");
-  std::string path = "/src/" + request.workdir;
-  if (!sandbox::is_clean_path(path))
-    return policy("'" + request.workdir + "' is no folder below /src");
-  return path;
-}
-
 Json bind_mount(const BoundMount& mount) {
   // Type bind refuses a missing path; the older "Binds" would create it.
   return {{"Type", "bind"},
@@ -75,27 +64,6 @@ Json bind_mount(const BoundMount& mount) {
           {"Target", mount.path},
           {"ReadOnly", !mount.writable},
           {"BindOptions", {{"Propagation", "rprivate"}}}};
-}
-
-/// The profile's mounts, the wrapper before them, the CA bundle and the credentials behind them.
-Result<std::vector<BoundMount>> all_mounts(const RunRequest& request, const ProfileContext& context,
-                                           const RunEgress& egress) {
-  Result<std::vector<BoundMount>> mounts = profile_mounts(request);
-  if (!mounts) return mounts.error();
-  if (!sandbox::is_clean_path(context.wrapper_path))
-    return policy("the wrapper has no absolute path");
-  mounts->insert(mounts->begin(), {context.wrapper_path, std::string(kWrapperPath), false});
-  if (has_network(request) && !context.ca_bundle.empty()) {
-    if (!sandbox::is_clean_path(context.ca_bundle))
-      return policy("the CA bundle has no absolute path");
-    mounts->push_back({context.ca_bundle, std::string(kCaBundlePath), false});
-  }
-  if (sees_credentials(request, context, egress)) {
-    if (!sandbox::is_clean_path(context.netrc))
-      return policy("the netrc file has no absolute path");
-    mounts->push_back({context.netrc, std::string(kNetrcPath), false});
-  }
-  return mounts;
 }
 
 /// "NAME=value" for what the profile sets, and a bare "NAME" for what only the image sets: the
@@ -135,8 +103,6 @@ void set_network(Json& config, const RunRequest& request, const ProfileContext& 
 Json host_config(const RunRequest& request, const ProfileContext& context, Json mounts,
                  const RunEgress& egress) {
   const RunLimits& limits = request.limits;
-  // A full /tmp must be "no space left", never an out-of-memory kill.
-  const std::uint64_t tmp_bytes = std::min(limits.tmp_bytes, limits.memory_bytes / 4 * 3);
   Json security = Json::array({"no-new-privileges"});
   if (context.own_seccomp) security.push_back("seccomp=" + seccomp_profile());
   Json config = {
@@ -146,14 +112,15 @@ Json host_config(const RunRequest& request, const ProfileContext& context, Json 
       {"CapDrop", Json::array({"ALL"})},
       {"SecurityOpt", std::move(security)},
       {"IpcMode", "private"},
-      {"ShmSize", 64 * kMiB},
-      {"Tmpfs", {{"/tmp", "rw,nosuid,nodev,exec,mode=1777,size=" + std::to_string(tmp_bytes)}}},
+      {"ShmSize", kRunShmBytes},
+      {"Tmpfs",
+       {{"/tmp", "rw,nosuid,nodev,exec,mode=1777,size=" + std::to_string(run_tmp_bytes(limits))}}},
       {"NanoCpus", std::uint64_t{limits.cpu_millis} * 1'000'000},
       {"Memory", limits.memory_bytes},
       {"MemorySwap", limits.memory_bytes},
       {"PidsLimit", limits.pids},
       {"Ulimits",
-       {{{"Name", "nofile"}, {"Soft", kOpenFilesMax}, {"Hard", kOpenFilesMax}},
+       {{{"Name", "nofile"}, {"Soft", kRunOpenFilesMax}, {"Hard", kRunOpenFilesMax}},
         {{"Name", "core"}, {"Soft", 0}, {"Hard", 0}}}},
       {"LogConfig",
        {{"Type", "json-file"},
@@ -166,6 +133,37 @@ Json host_config(const RunRequest& request, const ProfileContext& context, Json 
   set_network(config, request, context, egress);
   if (!context.runtime.empty()) config["Runtime"] = context.runtime;
   return config;
+}
+
+}  // namespace
+
+Result<std::string> run_workdir(const RunRequest& request) {
+  if (request.profile == Profile::tool) return std::string("/tmp");
+  if (request.workdir.empty() || request.workdir == ".") return std::string("/src");
+  std::string path = "/src/" + request.workdir;
+  if (!sandbox::is_clean_path(path))
+    return policy("'" + request.workdir + "' is no folder below /src");
+  return path;
+}
+
+Result<std::vector<BoundMount>> run_mounts(const RunRequest& request, const ProfileContext& context,
+                                           const RunEgress& egress) {
+  Result<std::vector<BoundMount>> mounts = profile_mounts(request);
+  if (!mounts) return mounts.error();
+  if (!sandbox::is_clean_path(context.wrapper_path))
+    return policy("the wrapper has no absolute path");
+  mounts->insert(mounts->begin(), {context.wrapper_path, std::string(kWrapperPath), false});
+  if (has_network(request) && !context.ca_bundle.empty()) {
+    if (!sandbox::is_clean_path(context.ca_bundle))
+      return policy("the CA bundle has no absolute path");
+    mounts->push_back({context.ca_bundle, std::string(kCaBundlePath), false});
+  }
+  if (sees_credentials(request, context, egress)) {
+    if (!sandbox::is_clean_path(context.netrc))
+      return policy("the netrc file has no absolute path");
+    mounts->push_back({context.netrc, std::string(kNetrcPath), false});
+  }
+  return mounts;
 }
 
 Result<void> check_request(const RunRequest& request, const ImageTraits& image) {
@@ -189,7 +187,9 @@ Result<void> check_request(const RunRequest& request, const ImageTraits& image) 
   return {};
 }
 
-}  // namespace
+std::uint64_t run_tmp_bytes(const RunLimits& limits) {
+  return std::min(limits.tmp_bytes, limits.memory_bytes / 4 * 3);
+}
 
 bool has_network(const RunRequest& request) {
   if (request.profile == Profile::execute) return false;
@@ -253,11 +253,11 @@ Result<std::vector<BoundMount>> profile_mounts(const RunRequest& request) {
 Result<std::string> container_spec(const RunRequest& request, const ProfileContext& context,
                                    const ImageTraits& image, const RunIdentity& run) {
   if (const Result<void> checked = check_request(request, image); !checked) return checked.error();
-  const Result<std::string> workdir = working_directory(request);
+  const Result<std::string> workdir = run_workdir(request);
   if (!workdir) return workdir.error();
   const auto environment = profile_environment(request, context, image, run.egress);
   if (!environment) return environment.error();
-  const auto mounts = all_mounts(request, context, run.egress);
+  const auto mounts = run_mounts(request, context, run.egress);
   if (!mounts) return mounts.error();
   Json mount_list = Json::array();
   for (const BoundMount& mount : *mounts) mount_list.push_back(bind_mount(mount));

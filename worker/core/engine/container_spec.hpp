@@ -98,6 +98,24 @@ inline constexpr std::uint32_t kContainerUid = 65534;
 /// demands, or a path that is not absolute and clean.
 [[nodiscard]] Result<std::vector<BoundMount>> profile_mounts(const RunRequest& request);
 
+/// The profile's mounts, the wrapper before them, the CA bundle and the credentials behind them.
+/// Errors: those of profile_mounts(); refused_by_policy for a path of the context likewise.
+[[nodiscard]] Result<std::vector<BoundMount>> run_mounts(const RunRequest& request,
+                                                         const ProfileContext& context,
+                                                         const RunEgress& egress = {});
+
+/// Where the command begins, in the container. Errors: refused_by_policy.
+[[nodiscard]] Result<std::string> run_workdir(const RunRequest& request);
+
+/// What no sandbox runs. Errors: refused_by_policy (an empty command, an image by tag, limits that
+/// make no sense), unsafe_sandbox (an image that declares volumes).
+[[nodiscard]] Result<void> check_request(const RunRequest& request, const ImageTraits& image);
+
+/// Size of /tmp: a full one must be "no space left", never an out-of-memory kill.
+[[nodiscard]] std::uint64_t run_tmp_bytes(const RunLimits& limits);
+inline constexpr std::uint64_t kRunShmBytes = 64ULL << 20U;
+inline constexpr std::uint32_t kRunOpenFilesMax = 4096;
+
 /// True for a run that is not cut off from every network.
 [[nodiscard]] bool has_network(const RunRequest& request);
 
