@@ -59,6 +59,7 @@ Result<EngineAnswer> ask_bubblewrap(const std::string& image_dir) {
   return EngineAnswer{machine->program,
                       machine->run_as ? "user " + std::to_string(machine->run_as->uid)
                                       : std::string("the worker's own user"),
+                      engine::Confinement{},
                       here.size()};
 }
 

@@ -96,9 +96,8 @@ def apply_patch(entry, patches, folder, environment, minor):
     (tree / ".git" / "info" / "attributes").write_text("* -text -filter -ident -working-tree-encoding\n")
     said([*git, "add", "-A", "-f"])
     said([*git, "commit", "-q", "-m", entry["repository"]])
-    found = said([*git, "rev-parse", "HEAD^{tree}"]).strip()
-    if found != entry["tree"]:
-        raise RuntimeError(f"the files are tree {found}, the patch is for {entry['tree']}")
+    if "sum:" + facts["Sum"] != entry["commit"]:
+        raise RuntimeError(f"the module is {facts['Sum']}, the patch is for {entry['commit']}")
     said([*git, "am", "-q", str(patches / entry["file"])])
     go_line = re.search(r"^go 1\.(\d+)", (tree / "go.mod").read_text(), re.M)
     if minor < 21 or (go_line and int(go_line[1]) > minor):

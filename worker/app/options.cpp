@@ -203,6 +203,11 @@ void add_storage(config::Schema& schema) {
               .sentence = "Snapshots and module caches kept; the oldest go first",
               .fallback = "50GiB",
               .min = 1 << 30});
+  schema.add({.name = "workspaces_count_max",
+              .type = Type::number,
+              .sentence = "Repositories whose snapshots are kept; the oldest go first",
+              .fallback = "5000",
+              .min = 1});
 }
 
 void add_bounds(config::Schema& schema) {
@@ -345,6 +350,7 @@ Result<Options> options_from(const config::Settings& settings) {
   options.gocache_bytes_max = unsigned_of("gocache_max");
   options.gocache_inodes_max = unsigned_of("gocache_inodes_max");
   options.workspaces_bytes_max = unsigned_of("workspaces_max");
+  options.workspaces_count_max = unsigned_of("workspaces_count_max");
   options.drain_limit = settings.duration("drain_limit");
   options.reap_period = settings.duration("reap_period");
   options.reap_grace = settings.duration("reap_grace");

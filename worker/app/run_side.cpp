@@ -229,10 +229,14 @@ asio::awaitable<void> RunSide::watch_disk() {
 }
 
 void RunSide::evict() {
-  if (evicting_ || workspaces_->bytes() <= options_.workspaces_bytes_max) return;
+  if (evicting_ || (workspaces_->bytes() <= options_.workspaces_bytes_max &&
+                    workspaces_->count() <= options_.workspaces_count_max)) {
+    return;
+  }
   evicting_ = true;
   asio::post(files_, [this] {
-    auto stubborn = workspaces_->evict(options_.workspaces_bytes_max);
+    auto stubborn =
+        workspaces_->evict(options_.workspaces_bytes_max, options_.workspaces_count_max);
     asio::post(loop_, [this, stubborn = std::move(stubborn)]() mutable {
       evicting_ = false;
       if (!stubborn.empty() && !images_.empty())

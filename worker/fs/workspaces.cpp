@@ -237,7 +237,12 @@ std::uint64_t Workspaces::bytes() const {
   return bytes;
 }
 
-std::vector<std::string> Workspaces::evict(std::uint64_t bytes_max) {
+std::size_t Workspaces::count() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->held.size();
+}
+
+std::vector<std::string> Workspaces::evict(std::uint64_t bytes_max, std::size_t count_max) {
   std::vector<std::string> doomed;
   {
     const std::lock_guard lock(state_->mutex);
@@ -252,7 +257,7 @@ std::vector<std::string> Workspaces::evict(std::uint64_t bytes_max) {
     for (const auto& [key, one] : state_->held) by_age.emplace_back(one.used, key);
     std::ranges::sort(by_age);
     for (const auto& [used, key] : by_age) {
-      if (bytes <= bytes_max) break;
+      if (bytes <= bytes_max && state_->held.size() <= count_max) break;
       const auto it = state_->held.find(key);
       if (state_->pins->pinned(RepositoryId{key.first})) continue;
       // The record goes first: after a crash its directories belong to nobody and are removed.

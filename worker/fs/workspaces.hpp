@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,9 +104,13 @@ class Workspaces {
 
   /// Bytes that all of it takes, as recorded.
   [[nodiscard]] std::uint64_t bytes() const;
-  /// Removes the least recently used repositories that nothing pins until at most `bytes_max`
-  /// remain. Returns directories that the host alone can't remove (a container wrote them).
-  [[nodiscard]] std::vector<std::string> evict(std::uint64_t bytes_max);
+  /// Snapshots that are recorded, each with what its units have.
+  [[nodiscard]] std::size_t count() const;
+  /// Removes the least recently used repositories that nothing pins until at most `bytes_max` and
+  /// `count_max` of them remain. Returns directories that the host alone can't remove (a container
+  /// wrote them).
+  [[nodiscard]] std::vector<std::string> evict(
+      std::uint64_t bytes_max, std::size_t count_max = std::numeric_limits<std::size_t>::max());
 
  private:
   struct State;

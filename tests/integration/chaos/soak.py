@@ -42,7 +42,7 @@ class Soak:
         self.chosen, self.scratch = chosen, scratch
         self.fleet = harness.Fleet(chosen.bin, workers=2, slots=4, namespaces=False,
                                    coordinator_settings={"keep-events": "1m", "keep-artifacts": "2m", "retention-period": "20s"},
-                                   worker_settings={"reap-period": "5s"})
+                                   worker_settings={"reap-period": "5s", "workspaces-count-max": "20"})
         self.samples, self.made, self.units = [], 0, 0
 
     def post(self, text):

@@ -151,6 +151,24 @@ TEST_F(WorkspacesTest, TheLeastRecentlyUsedGoFirst) {
   EXPECT_FALSE(workspaces.find_source(kRepository, "b").has_value());
 }
 
+TEST_F(WorkspacesTest, ManySmallOnesGoByTheirNumber) {
+  auto workspaces = open();
+  const auto a = source(workspaces, "a");
+  const auto b = source(workspaces, "b");
+  const auto c = source(workspaces, "c");
+  for (const auto* one : {&a, &b, &c})
+    ASSERT_TRUE(workspaces.record_source(kRepository, *one).has_value());
+  static_cast<void>(workspaces.find_source(kRepository, "a"));
+  EXPECT_EQ(workspaces.count(), 3U);
+
+  EXPECT_THAT(workspaces.evict(1 << 20, 1), IsEmpty());
+
+  EXPECT_TRUE(stdfs::exists(a.snapshot));
+  EXPECT_FALSE(stdfs::exists(b.snapshot));
+  EXPECT_FALSE(stdfs::exists(c.snapshot));
+  EXPECT_EQ(workspaces.count(), 1U);
+}
+
 TEST_F(WorkspacesTest, PinnedRepositoriesStay) {
   auto workspaces = open();
   const auto one = source(workspaces, "a");
