@@ -60,6 +60,7 @@ struct Options {
   std::uint64_t gocache_bytes_max = 0;
   std::uint64_t gocache_inodes_max = 0;
   std::uint64_t workspaces_bytes_max = 0;
+  std::uint64_t download_cache_bytes_max = 0;  ///< 0: no cache of downloaded modules.
   Duration drain_limit{};
   Duration reap_period{};
   Duration reap_grace{};

@@ -7,6 +7,7 @@
 #include "common/fs/files.hpp"
 #include "common/images/recipe.hpp"
 #include "common/images/table.hpp"
+#include "worker/app/download_setup.hpp"
 #include "worker/app/egress_setup.hpp"
 #include "worker/app/go_environment.hpp"
 #include "worker/app/host.hpp"
@@ -126,6 +127,8 @@ asio::awaitable<void> RunSide::shutdown() {
   co_await parts_->caches->stop();
   co_await parts_->executor->join();
   co_await parts_->gate->stop();
+  // Ends its thread, at the latest with the file that it looks at.
+  downloads_.reset();
 }
 
 asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fleet) {
@@ -233,6 +236,7 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     auto workspaces = Workspaces::open(options_.data_dir + "/workspaces");
     if (!workspaces) co_return workspaces.error();
     workspaces_ = std::make_unique<Workspaces>(std::move(*workspaces));
+    downloads_ = start_downloads(options_, *go, metrics_);
     parts_->runner = std::make_unique<TaskRunner>(
         RunnerParts{
             .loop = loop_,
@@ -240,6 +244,7 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
             .runs = *parts_->executor,
             .caches = *parts_->caches,
             .workspaces = *workspaces_,
+            .downloads = downloads_.get(),
             .bulk = bulk_,
             .metrics = metrics_,
             .options = options_,

@@ -78,6 +78,7 @@ class RunSide {
   Callbacks callbacks_;
   docker::Client engine_;
   std::unique_ptr<Workspaces> workspaces_;
+  std::unique_ptr<DownloadFiller> downloads_;  ///< Null: off. Pins workspaces.
   std::unique_ptr<Parts> parts_;
   async::TaskGroup group_;
   std::vector<images::Available> images_;
