@@ -23,8 +23,10 @@ AcquireContext context_of(const RunnerParts& parts, RunPort& runs, const Lease& 
                                    .allowed = parts.options.allowed_sources,
                                    .git_credentials_file = parts.options.git_credentials_file,
                                    .fixture_proxy = parts.options.fixture_proxy,
-                                   .netrc_file = parts.options.netrc_file,
-                                   .downloads = {}},
+                                   .downloads = parts.downloads == nullptr
+                                                    ? std::string()
+                                                    : parts.downloads->cache().mount().string(),
+                                   .netrc_file = parts.options.netrc_file},
                         .campaign = lease.spec.campaign,
                         .repository = lease.spec.repository,
                         .unit = lease.spec.unit,

@@ -2,10 +2,13 @@
 #include "common/fs/files.hpp"
 #include "common/images/table.hpp"
 #include "worker/acquire/acquire.hpp"
+#include "worker/acquire/go_run.hpp"
 #include "worker/app/attempt.hpp"
+#include "worker/run/offload.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <spdlog/spdlog.h>
 
 #include <filesystem>
 #include <utility>
@@ -52,7 +55,7 @@ asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, Acqui
       co_await worker::acquire_source(std::move(context), std::move(work), bundle, attempt->cancel);
   if (!bundle.empty()) (void)fs::remove_tree(std::filesystem::path(bundle).parent_path());
   if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
-    stop_with(result, std::move(*stopped));
+    co_await stop_acquire(&result, std::move(*stopped));
     co_return result;
   }
   auto& acquired = std::get<SourceAcquired>(ended);
@@ -61,6 +64,31 @@ asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, Acqui
   logs.push_back(as_check_log(std::move(acquired.log)));
   co_await upload_logs(attempt, std::move(logs), &result);
   co_return result;
+}
+
+asio::awaitable<void> TaskRunner::stop_acquire(TaskResult* result, AcquireStopped stopped) {
+  const bool mismatch = stopped.kind == AcquireStopped::Kind::refusal &&
+                        stopped.refusal.reason == Reason::checksum_mismatch;
+  if (mismatch && parts_.downloads != nullptr) {
+    // Before a repository is blamed: it may have been our own copy.
+    DownloadCache* const cache = &parts_.downloads->cache();
+    const auto damaged = co_await offload(parts_.files, [cache] { return cache->recheck(); });
+    if (damaged && *damaged > 0) {
+      stopped.kind = AcquireStopped::Kind::interrupted;
+      stopped.message = "the download cache had " + std::to_string(*damaged) +
+                        " damaged versions, which were removed: " + stopped.refusal.message;
+      spdlog::error("{}", stopped.message);
+    }
+  }
+  stop_with(*result, std::move(stopped));
+}
+
+void TaskRunner::share_downloads(const AcquireContext& context, const std::string& commit,
+                                 WorkspaceSlot slot) {
+  if (parts_.downloads == nullptr || !may_use_downloads(context)) return;
+  const auto unit = parts_.workspaces.find_unit(context.repository, commit, context.unit, slot);
+  if (!unit) return;
+  parts_.downloads->take(unit->modcache, parts_.workspaces.pin(context.repository));
 }
 
 asio::awaitable<TaskResult> TaskRunner::acquire_modules(AttemptPtr attempt, AcquireModules work) {
@@ -78,13 +106,15 @@ asio::awaitable<TaskResult> TaskRunner::acquire_modules(AttemptPtr attempt, Acqu
   result.evidence.go_version = selected->image.go_version;
   auto context =
       context_of(parts_, attempt->runs, attempt->lease, attempt->deadline, selected->image);
-  auto ended =
-      co_await worker::acquire_modules(std::move(context), std::move(work), attempt->cancel);
+  const std::string commit = work.commit;
+  const WorkspaceSlot slot = slot_of(work.side, work.variant);
+  auto ended = co_await worker::acquire_modules(context, std::move(work), attempt->cancel);
   if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
-    stop_with(result, std::move(*stopped));
+    co_await stop_acquire(&result, std::move(*stopped));
     co_return result;
   }
   auto& acquired = std::get<ModulesAcquired>(ended);
+  share_downloads(context, commit, slot);
   parts_.metrics.module_cache(acquired.cache_hit);
   result.modules = acquired.facts;
   result.findings = std::move(acquired.findings);

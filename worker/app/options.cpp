@@ -208,6 +208,13 @@ void add_storage(config::Schema& schema) {
               .sentence = "Repositories whose snapshots are kept; the oldest go first",
               .fallback = "5000",
               .min = 1});
+  schema.add({.name = "download_cache_bytes_max",
+              .type = Type::size,
+              .sentence =
+                  "Modules kept for all acquire runs, once the checksum database has proved "
+                  "them; the least recently used go first; 0: none",
+              .fallback = "5GiB",
+              .min = 0});
 }
 
 void add_bounds(config::Schema& schema) {
@@ -351,6 +358,7 @@ Result<Options> options_from(const config::Settings& settings) {
   options.gocache_inodes_max = unsigned_of("gocache_inodes_max");
   options.workspaces_bytes_max = unsigned_of("workspaces_max");
   options.workspaces_count_max = unsigned_of("workspaces_count_max");
+  options.download_cache_bytes_max = unsigned_of("download_cache_bytes_max");
   options.drain_limit = settings.duration("drain_limit");
   options.reap_period = settings.duration("reap_period");
   options.reap_grace = settings.duration("reap_grace");

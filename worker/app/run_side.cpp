@@ -6,6 +6,8 @@
 #include "common/core/digest.hpp"
 #include "common/fs/files.hpp"
 #include "common/images/table.hpp"
+#include "worker/app/download_setup.hpp"
+#include "worker/app/go_environment.hpp"
 #include "worker/app/host.hpp"
 #include "worker/run/mount_probe.hpp"
 
@@ -95,6 +97,8 @@ asio::awaitable<void> RunSide::shutdown() {
   // A seed that is being built is nobody's attempt; its container must go as well.
   if (parts_) co_await parts_->caches->stop();
   co_await engine_->stop();
+  // Ends its thread, at the latest with the file that it looks at.
+  downloads_.reset();
 }
 
 asio::awaitable<void> RunSide::prepare(Membership membership, FleetId earlier_fleet) {
@@ -136,12 +140,16 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     auto workspaces = Workspaces::open(options_.data_dir + "/workspaces");
     if (!workspaces) co_return workspaces.error();
     workspaces_ = std::make_unique<Workspaces>(std::move(*workspaces));
+    const auto go = go_environment(options_);
+    if (!go) co_return go.error();
+    downloads_ = start_downloads(options_, *go, metrics_);
     parts->runner = std::make_unique<TaskRunner>(
         RunnerParts{.loop = loop_,
                     .files = files_,
                     .runs = engine_->runs(),
                     .caches = *parts->caches,
                     .workspaces = *workspaces_,
+                    .downloads = downloads_.get(),
                     .bulk = bulk_,
                     .metrics = metrics_,
                     .options = options_,

@@ -69,6 +69,7 @@ class RunSide {
   Callbacks callbacks_;
   std::unique_ptr<RunEngine> engine_;
   std::unique_ptr<Workspaces> workspaces_;
+  std::unique_ptr<DownloadFiller> downloads_;  ///< Null: off. Pins workspaces.
   std::unique_ptr<Parts> parts_;
   async::TaskGroup group_;
   std::vector<images::Available> images_;

@@ -8,6 +8,7 @@
 #include "worker/app/options.hpp"
 #include "worker/app/worker_metrics.hpp"
 #include "worker/core/agent/agent.hpp"
+#include "worker/downloads/download_filler.hpp"
 #include "worker/fs/workspaces.hpp"
 #include "worker/ports/run_port.hpp"
 #include "worker/run/build_cache.hpp"
@@ -28,6 +29,8 @@
 
 namespace cupel::worker {
 
+struct AcquireContext;
+struct AcquireStopped;
 struct BuiltTool;
 struct PreparedScan;
 
@@ -38,6 +41,7 @@ struct RunnerParts {
   RunPort& runs;
   BuildCaches& caches;
   Workspaces& workspaces;
+  DownloadFiller* downloads;  ///< Null: there is no download cache.
   BulkLink& bulk;
   WorkerMetrics& metrics;
   const Options& options;
@@ -77,6 +81,9 @@ class TaskRunner {
   boost::asio::awaitable<void> wait_for_upstream(AttemptPtr attempt);
   boost::asio::awaitable<TaskResult> acquire_source(AttemptPtr attempt, AcquireSource work);
   boost::asio::awaitable<TaskResult> acquire_modules(AttemptPtr attempt, AcquireModules work);
+  boost::asio::awaitable<void> stop_acquire(TaskResult* result, AcquireStopped stopped);
+  void share_downloads(const AcquireContext& context, const std::string& commit,
+                       WorkspaceSlot slot);
   boost::asio::awaitable<TaskResult> mutate(AttemptPtr attempt, Mutate work);
   boost::asio::awaitable<std::optional<Error>> download_bundles(AttemptPtr attempt, Replace replace,
                                                                 std::vector<std::string>* bundles);

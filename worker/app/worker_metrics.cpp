@@ -100,6 +100,7 @@ WorkerMetrics::WorkerMetrics(app::Metrics& base, const docker::EngineBudgets& bu
   base_.counter("cupel_mount_probe_failures_total", "Mount probes that failed");
   base_.counter("cupel_module_cache_requests_total", "Module caches asked for");
   base_.counter("cupel_module_cache_hits_total", "Module caches that were there already");
+  download_cache({}, 0);
   base_.counter("cupel_build_cache_dirs_removed_total", "Build caches removed",
                 {{"method", "host"}});
   base_.counter("cupel_build_cache_dirs_removed_total", "Build caches removed",
@@ -208,6 +209,30 @@ void WorkerMetrics::module_cache(bool hit) {
   if (hit)
     base_.counter("cupel_module_cache_hits_total", "Module caches that were there already")
         .Increment();
+}
+
+void WorkerMetrics::download_cache(const FillCounts& counts, std::uint64_t cache_bytes) {
+  base_
+      .counter("cupel_download_cache_fills_total",
+               "Versions of modules added to the download cache")
+      .Increment(count(counts.versions));
+  base_.counter("cupel_download_cache_filled_bytes_total", "Bytes added to the download cache")
+      .Increment(count(counts.bytes));
+  const auto refused = [&](const char* reason, std::uint64_t n) {
+    base_
+        .counter(
+            "cupel_download_cache_refusals_total",
+            "What was not added to the download cache: changed (not what the checksum database "
+            "says), forged (answers of the database that prove nothing), unknown (to the "
+            "database, or too large), failed (no answer, or the disk)",
+            {{"reason", reason}})
+        .Increment(count(n));
+  };
+  refused("changed", counts.changed);
+  refused("forged", counts.forged);
+  refused("unknown", counts.unknown);
+  refused("failed", counts.failed);
+  base_.gauge("cupel_download_cache_bytes", "Bytes in the download cache").Set(count(cache_bytes));
 }
 
 void WorkerMetrics::build_cache_removed(bool by_host) {

@@ -6,6 +6,7 @@
 #include "common/docker/client.hpp"
 #include "worker/core/agent/agent.hpp"
 #include "worker/core/egress/request.hpp"
+#include "worker/downloads/module_fill.hpp"
 #include "worker/outbox/outbox.hpp"
 #include "worker/run/reaper.hpp"
 #include "worker/run/run_executor.hpp"
@@ -30,6 +31,8 @@ class WorkerMetrics {
   void reaper_pass(const ReapCounts& counts, bool failed, WallTime at);
   void mount_probe(bool ok);
   void module_cache(bool hit);
+  /// On the download cache's thread.
+  void download_cache(const FillCounts& counts, std::uint64_t cache_bytes);
   void build_cache_removed(bool by_host);
   void log_uploaded(std::uint64_t bytes);
   /// Both on the egress proxy's thread.

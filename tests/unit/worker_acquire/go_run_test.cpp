@@ -67,6 +67,25 @@ TEST(GoRun, TheRequestIsThatOfAnAcquireRun) {
   EXPECT_EQ(request.limit, std::chrono::seconds(7));
 }
 
+TEST(GoRun, TheDownloadCacheIsForCampaignsWithoutPrivateModules) {
+  AcquireFixture fixture;
+  auto context = fixture.context();
+  context.policy.downloads = "/d";
+  const auto downloads = [](const AcquireContext& of) {
+    return go_request(of, {"/s", "/m", "/g", "/st"}, {{"mod", "verify"}, ".", ""}).mounts.downloads;
+  };
+  context.policy.fixture_proxy.clear();
+  EXPECT_EQ(downloads(context), "/d");
+  context.settings.go_private = "ex.test/*";
+  EXPECT_EQ(downloads(context), "");
+  context.settings.go_private.clear();
+  context.settings.go_nosumdb = "ex.test/*";
+  EXPECT_EQ(downloads(context), "");
+  context.settings.go_nosumdb.clear();
+  context.policy.fixture_proxy = "/p";
+  EXPECT_EQ(downloads(context), "");
+}
+
 TEST(GoRun, NobodySeesWhereManifestsWereStaged) {
   EXPECT_EQ(without_staging("go: /staging/go.mod requires go >= 1.99\n/staging/go.mod:5: x"),
             "go: go.mod requires go >= 1.99\ngo.mod:5: x");

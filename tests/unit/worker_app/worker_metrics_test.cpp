@@ -75,6 +75,8 @@ class WorkerMetricsTest : public ::testing::Test {
       metrics_.build_cache_removed(yes);
       metrics_.engine_up(yes);
     }
+    metrics_.download_cache(
+        {.versions = 1, .bytes = 2, .changed = 3, .forged = 4, .unknown = 5, .failed = 6}, 7);
     metrics_.log_uploaded(7);
     for (std::size_t why = 0; why < egress::kRefusedCount; ++why) {
       metrics_.egress_refused(static_cast<egress::Refused>(why));
