@@ -127,12 +127,15 @@ Result<WatchEnd> watch_campaign(httpclient::Client& client, const std::string& c
           return display.take(event);
         });
     if (result) {
+      // A reminder would look like an interruption of the calls that follow.
+      interrupts.remind(Duration{});
       // The end that was seen may be an earlier one: a replayed dead letter opens its campaign
       // again.
       const auto now = client.get(*path);
       if (!now) return now.error();
-      if (text_of(*now, "finished").empty()) continue;
-      return WatchEnd::finished;
+      if (!text_of(*now, "finished").empty()) return WatchEnd::finished;
+      interrupts.remind(kStandstill);
+      continue;
     }
     if (result.error().code != Errc::cancelled) {
       console.clear();
