@@ -34,6 +34,9 @@ ELSEWHERE = {
     **{f"engine.network_{call}": "only with networks of its own: tests/integration/egress"
        for call in ("create", "inspect", "list", "remove")},
     "engine.ping": "the engine is asked for its version instead",
+    "download.rename": "needs modules from a network: tests/unit/worker_downloads",
+    "image.rename": "done by the client",
+    "image.set_aside": "done by the client",
     "remove_tree.rename": "only in trees deeper than their limit",
     "scan.rename": "needs a vulnerability database: tests/unit/worker_scan",
     "seed_file.rename": "only where a file can't be given away: not as root",
