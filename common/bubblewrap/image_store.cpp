@@ -1,6 +1,7 @@
 #include "common/bubblewrap/image_store.hpp"
 
 #include "common/core/digest.hpp"
+#include "common/crash/crash_point.hpp"
 #include "common/fs/beneath.hpp"
 #include "common/fs/files.hpp"
 
@@ -149,6 +150,7 @@ Result<void> ImageWriter::finish(const Labels& labels) {
   }
   const stdfs::path place = store_ / id_;
   if (const auto gone = fs::remove_tree(place); !gone) return gone;
+  CUPEL_CRASH_POINT("image.rename");
   if (::rename(fresh_.c_str(), place.c_str()) != 0)
     return failed_image("can't rename " + fresh_.string());
   fresh_.clear();
@@ -161,6 +163,7 @@ Result<void> remove_image(const stdfs::path& store, std::string_view id) {
   // Out of the list first: half of an image is none.
   const stdfs::path leaving = store / (std::string(kUnfinished) + *name);
   if (const auto gone = fs::remove_tree(leaving); !gone) return gone;
+  CUPEL_CRASH_POINT("image_gone.rename");
   if (::rename((store / *name).c_str(), leaving.c_str()) != 0) {
     if (errno == ENOENT) return Error{Errc::not_found, "no image " + std::string(id), {}, {}};
     return failed_image("can't rename " + (store / *name).string());

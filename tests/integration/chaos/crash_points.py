@@ -32,6 +32,8 @@ ELSEWHERE = {
     "engine.image_inspect": "images with a label need no second look",
     "engine.logs": "only after a broken stream: ops/engine-scenarios",
     "engine.ping": "the engine is asked for its version instead",
+    "image.rename": "only `cupel image build --engine bubblewrap` writes images",
+    "image_gone.rename": "likewise",
     "remove_tree.rename": "only in trees deeper than their limit",
     "scan.rename": "needs a vulnerability database: tests/unit/worker_scan",
     "seed_file.rename": "only where a file can't be given away: not as root",
