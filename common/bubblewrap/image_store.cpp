@@ -163,7 +163,7 @@ Result<void> remove_image(const stdfs::path& store, std::string_view id) {
   // Out of the list first: half of an image is none.
   const stdfs::path leaving = store / (std::string(kUnfinished) + *name);
   if (const auto gone = fs::remove_tree(leaving); !gone) return gone;
-  CUPEL_CRASH_POINT("image.set_aside");
+  CUPEL_CRASH_POINT("image_gone.rename");
   if (::rename((store / *name).c_str(), leaving.c_str()) != 0) {
     if (errno == ENOENT) return Error{Errc::not_found, "no image " + std::string(id), {}, {}};
     return failed_image("can't rename " + (store / *name).string());

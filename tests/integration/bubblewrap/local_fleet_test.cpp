@@ -19,6 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kHostGo = "/usr/local/go";
+constexpr const char* kBusybox = "/bin/busybox";  // package busybox-static
 
 /// "go1.26.8" in its first line.
 std::string host_go_version() {
@@ -56,6 +57,11 @@ class BubblewrapFleetTest : public testing::Test {
     std::filesystem::copy(
         kHostGo, writer->root() / "usr/local/go",
         std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+    // `env` is what the list of packages is asked through.
+    std::filesystem::create_directories(writer->root() / "bin");
+    std::filesystem::copy_file(kBusybox, writer->root() / "bin/busybox");
+    for (const char* const name : {"env", "sh"})
+      std::filesystem::create_symlink("busybox", writer->root() / "bin" / name);
     const auto done =
         writer->finish({{"cupel.image.identity", "sha256:" + sha256("host " + version).hex()},
                         {"cupel.image.go", version},

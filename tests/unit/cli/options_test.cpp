@@ -33,6 +33,24 @@ TEST(CommandLine, RunTakesLocalOptions) {
   EXPECT_TRUE(line.request->exit_zero);
 }
 
+TEST(CommandLine, TheEngineOfLocalWorkersIsOneOfTwo) {
+  const auto line = parsed({"run", "--local", "--engine", "bubblewrap", "--image-dir", "/i"});
+  ASSERT_TRUE(line.request);
+  EXPECT_EQ(line.request->local.engine, kBubblewrap);
+  EXPECT_EQ(line.request->local.image_dir, "/i");
+  EXPECT_TRUE(parsed({"doctor", "worker", "--engine", "bubblewrap"}).request);
+
+  EXPECT_FALSE(parsed({"run", "--local", "--engine", "chroot"}).request);
+}
+
+TEST(CommandLine, ImagesAreBuiltForAnEngineOrUnpacked) {
+  const auto build = parsed({"image", "build", "1.26", "--engine", "bubblewrap"});
+  ASSERT_TRUE(build.request);
+  EXPECT_TRUE(build.request->image.unpacked);
+  EXPECT_FALSE(parsed({"image", "build", "1.26"}).request->image.unpacked);
+  EXPECT_FALSE(parsed({"image", "pull", "1.26", "--engine", "bubblewrap"}).request);
+}
+
 TEST(CommandLine, RetryTakesVerdictsAndLocalOptions) {
   const auto line =
       parsed({"retry", "c-1", "--only", "flaky,inconclusive", "--local", "--slots", "2"});
