@@ -21,6 +21,7 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr std::uint64_t kIndexBytesMax = 64ULL << 20U;
+constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
 constexpr std::string_view kIndexTitle = "cupel download cache 1\n";
 constexpr std::array kParts = {DownloadPart::info, DownloadPart::go_mod, DownloadPart::zip};
 constexpr const char* kMarkerText =
@@ -47,7 +48,7 @@ std::optional<Digest> digest_of(const stdfs::path& path) {
   const fs::Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file) return std::nullopt;
   Sha256 hash;
-  std::array<char, 64 * 1024> piece{};
+  std::array<char, kReadBytes> piece{};
   for (;;) {
     const ssize_t count = ::read(file.get(), piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;

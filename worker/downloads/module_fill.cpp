@@ -20,10 +20,10 @@ constexpr std::uint64_t kInfoBytesMax = 64ULL << 10U;
 constexpr std::size_t kUnknownMax = 10'000;
 constexpr std::size_t kErrorsMax = 4;
 constexpr std::uint64_t kFailuresMax = 3;
+constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
 
 /// "2020-01-14T19:47:44Z", also with a fraction or an offset.
 bool is_time(std::string_view text) {
-  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
   if (text.size() <= kShape.size() || text.size() > 40) return false;
   for (std::size_t i = 0; i < kShape.size(); ++i) {
     const bool digit = text[i] >= '0' && text[i] <= '9';
@@ -55,7 +55,7 @@ void add_error(FillReport& report, const Error& error) {
 }  // namespace
 
 Result<std::string> plain_info(std::string_view answer, const std::string& version) {
-  const Error odd{Errc::bad_value, "the .info of " + version + " is malformed", {}, {}};
+  Error odd{Errc::bad_value, "the .info of " + version + " is malformed", {}, {}};
   const auto json = nlohmann::json::parse(answer, nullptr, false);
   if (!json.is_object()) return odd;
   const auto said = json.find("Version");

@@ -68,7 +68,10 @@ std::vector<RunModule> RunModules::list(std::size_t entries_max) const {
       if (versions) {
         note_file(folder.substr(0, folder.size() - 3), name, found);
       } else if (depth < kDepthMax && !(folder.empty() && name == "sumdb")) {
-        open.emplace_back(folder.empty() ? name : folder + "/" + name, depth + 1);
+        std::string path = folder;
+        if (!path.empty()) path += '/';
+        path += name;
+        open.emplace_back(std::move(path), depth + 1);
       }
     }
   }

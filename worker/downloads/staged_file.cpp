@@ -15,7 +15,7 @@ namespace cupel::worker {
 
 namespace {
 
-constexpr std::size_t kCopyBytes = 256 * 1024;
+constexpr std::size_t kCopyBytes = std::size_t{256} * 1024;
 constexpr mode_t kStagedMode = 0444;
 
 Error staging_failed(const std::string& what) {

@@ -15,7 +15,7 @@ namespace cupel::worker {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = 64 * 1024;
+constexpr std::size_t kPieceBytes = std::size_t{64} * 1024;
 
 struct FreeZip {
   void operator()(archive* reader) const { archive_read_free(reader); }
@@ -44,10 +44,10 @@ Result<std::string> zip_sum(const std::filesystem::path& zip, const ZipLimits& l
       archive_read_open_filename(reader.get(), zip.c_str(), kPieceBytes) != ARCHIVE_OK) {
     return bad_zip(zip, reader.get());
   }
-  const Error large{.code = Errc::too_large,
-                    .what = zip.string() + " unpacks to more than a module may hold",
-                    .detail = {},
-                    .hint = {}};
+  Error large{.code = Errc::too_large,
+              .what = zip.string() + " unpacks to more than a module may hold",
+              .detail = {},
+              .hint = {}};
   std::vector<images::ZipFile> files;
   std::uint64_t unpacked = 0;
   std::array<char, kPieceBytes> piece{};

@@ -27,7 +27,7 @@ ChecksumDatabase::ChecksumDatabase(DatabaseSettings settings, Fetch fetch)
 
 std::filesystem::path ChecksumDatabase::tree_file() const {
   std::array<char, 16> id{};
-  std::snprintf(id.data(), id.size(), "tree-%08x", settings_.database.verifier.id);
+  (void)std::snprintf(id.data(), id.size(), "tree-%08x", settings_.database.verifier.id);
   return settings_.directory / id.data();
 }
 
@@ -111,31 +111,33 @@ Result<void> ChecksumDatabase::load() {
   return {};
 }
 
-Result<void> ChecksumDatabase::keep(const std::string& note, const Tree& tree) {
-  if (auto written = fs::write_file_durably(tree_file(), note, 0600); !written) return written;
+Result<Tree> ChecksumDatabase::keep(const std::string& note, const Tree& tree) {
+  if (auto written = fs::write_file_durably(tree_file(), note, 0600); !written) {
+    return written.error();
+  }
   kept_ = tree;
-  return {};
+  return tree;
 }
 
-Result<void> ChecksumDatabase::follow(const std::string& note) {
-  if (auto loaded = load(); !loaded) return loaded;
+Result<Tree> ChecksumDatabase::follow(const std::string& note) {
+  if (auto loaded = load(); !loaded) return loaded.error();
   const auto text = open_note(note, settings_.database.verifier);
   if (!text) return text.error();
   const auto tree = parse_tree(*text);
   if (!tree) return tree.error();
   if (!kept_) return keep(note, *tree);
-  if (*tree == *kept_ || older_ == *tree) return {};
+  if (*tree == *kept_ || older_ == *tree) return *kept_;
   if (tree->size == kept_->size) return forged("two signed trees of one size");
   const bool newer = tree->size > kept_->size;
   const Tree& before = newer ? *kept_ : *tree;
   const Tree& after = newer ? *tree : *kept_;
   const auto data = tiles(tiles_for(after, subtrees(before.size)));
   if (!data) return data.error();
-  if (auto proved = prove_prefix(before, after, *data); !proved) return proved;
+  if (auto proved = prove_prefix(before, after, *data); !proved) return proved.error();
   remember(*data);
   if (newer) return keep(note, *tree);
   older_ = *tree;
-  return {};
+  return *kept_;
 }
 
 Result<ModuleSums> ChecksumDatabase::lookup(const ModuleVersion& module) {
@@ -144,11 +146,12 @@ Result<ModuleSums> ChecksumDatabase::lookup(const ModuleVersion& module) {
   if (!answer) return answer.error();
   const auto parsed = parse_lookup(*answer);
   if (!parsed) return parsed.error();
-  if (auto followed = follow(parsed->note); !followed) return followed.error();
-  if (parsed->number >= kept_->size) return forged("a record beyond the end of the signed tree");
-  const auto data = tiles(tiles_for(*kept_, {Node{0, parsed->number}}));
+  const auto tree = follow(parsed->note);
+  if (!tree) return tree.error();
+  if (parsed->number >= tree->size) return forged("a record beyond the end of the signed tree");
+  const auto data = tiles(tiles_for(*tree, {Node{0, parsed->number}}));
   if (!data) return data.error();
-  if (auto proved = prove_record(*kept_, parsed->number, parsed->record, *data); !proved) {
+  if (auto proved = prove_record(*tree, parsed->number, parsed->record, *data); !proved) {
     return proved.error();
   }
   remember(*data);

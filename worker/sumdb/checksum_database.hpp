@@ -48,8 +48,9 @@ class ChecksumDatabase {
   Result<std::string> tile(const Tile& wanted);
   void remember(const TileData& proved);
   Result<void> load();
-  Result<void> keep(const std::string& note, const Tree& tree);
-  Result<void> follow(const std::string& note);
+  Result<Tree> keep(const std::string& note, const Tree& tree);
+  /// The kept tree, after it has taken the note in.
+  Result<Tree> follow(const std::string& note);
 
   DatabaseSettings settings_;
   Fetch fetch_;

@@ -60,10 +60,10 @@ Result<Lookup> parse_lookup(std::string_view answer) {
 }
 
 Result<ModuleSums> sums_of(std::string_view record, const ModuleVersion& module) {
-  const Error other{.code = Errc::artifact_mismatch,
-                    .what = "checksum database: the record is not that of " + module.text(),
-                    .detail = {},
-                    .hint = {}};
+  Error other{.code = Errc::artifact_mismatch,
+              .what = "checksum database: the record is not that of " + module.text(),
+              .detail = {},
+              .hint = {}};
   const std::string zip = module.path + " " + module.version + " ";
   const std::string go_mod = module.path + " " + module.version + "/go.mod ";
   ModuleSums sums;

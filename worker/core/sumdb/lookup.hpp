@@ -11,7 +11,7 @@
 namespace cupel::worker::sumdb {
 
 /// More is no answer to a lookup.
-inline constexpr std::size_t kLookupBytesMax = 128 * 1024;
+inline constexpr std::size_t kLookupBytesMax = std::size_t{128} * 1024;
 
 /// Nothing of it is proved: the record stands in the signed tree or it doesn't.
 struct Lookup {

@@ -37,7 +37,8 @@ std::optional<std::string> unescaped(std::string_view text) {
       plain.push_back(text[i]);
       continue;
     }
-    if (++i == text.size() || !is_lower(text[i])) return std::nullopt;
+    ++i;
+    if (i == text.size() || !is_lower(text[i])) return std::nullopt;
     plain.push_back(static_cast<char>(text[i] - 'a' + 'A'));
   }
   return plain;

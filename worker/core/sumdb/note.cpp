@@ -146,7 +146,7 @@ Result<std::string> open_note(std::string_view note, const Verifier& verifier) {
   if (!plain || split == std::string_view::npos || !note.ends_with('\n')) {
     return bad_note("the note is malformed");
   }
-  const std::string text(note.substr(0, split + 1));
+  std::string text(note.substr(0, split + 1));
   std::string_view rest = note.substr(split + 2);
   if (rest.empty()) return bad_note("the note has no signature");
   bool proved = false;

@@ -36,7 +36,7 @@ struct Database {
 [[nodiscard]] Result<Database> parse_database(std::string_view gosumdb);
 
 /// More is no note.
-inline constexpr std::size_t kNoteBytesMax = 64 * 1024;
+inline constexpr std::size_t kNoteBytesMax = std::size_t{64} * 1024;
 
 /// The text of a note that the verifier's key signed; signatures of others don't count. Errors:
 /// bad_value (no note), artifact_mismatch (not signed by this key, or wrongly).

@@ -24,10 +24,10 @@ bool parse_number(std::string_view text, std::uint64_t max, std::uint64_t& numbe
 }
 
 Result<Tree> parse_tree(std::string_view text) {
-  const Error malformed{.code = Errc::bad_value,
-                        .what = "checksum database: the signed tree is malformed",
-                        .detail = {},
-                        .hint = {}};
+  Error malformed{.code = Errc::bad_value,
+                  .what = "checksum database: the signed tree is malformed",
+                  .detail = {},
+                  .hint = {}};
   if (!text.starts_with(kTitle)) return malformed;
   text.remove_prefix(kTitle.size());
   const std::size_t size_end = text.find('\n');
