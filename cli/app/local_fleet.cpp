@@ -153,6 +153,7 @@ Result<void> LocalFleet::check_engine() {
   options_.engine_socket = std::move(*socket);
   const auto engine = ask_engine(options_.engine_socket);
   if (!engine) return engine.error();
+  if (auto confined = engine::check_confined(engine->confinement); !confined) return confined;
   if (engine->images == 0) {
     return Error{Errc::image_missing,
                  "the engine at " + options_.engine_socket + " holds no toolchain image", "",

@@ -42,11 +42,15 @@ if(CUPEL_PRECOMPILE)
   endforeach()
 endif()
 
-# The same builds compile several files of a target as one: what they instantiate alike is compiled once. Names in
-# the anonymous namespaces of one folder must differ for that; a clash is an error of the compiler.
+# Several files of a target are compiled as one: what they instantiate alike is compiled once. Names in the anonymous
+# namespaces of one folder must differ for that; a clash is an error of the compiler.
+option(CUPEL_UNITY "Compile several files of a target as one" OFF)
+
 function(cupel_precompile target kind)
   if(CUPEL_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM cupel_pch_${kind})
+  endif()
+  if(CUPEL_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()

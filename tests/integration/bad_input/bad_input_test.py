@@ -128,6 +128,15 @@ class Engines(Case):
         self.says(done, 1, "holds no toolchain image", "(CUP-3005)", "'cupel image build")
         self.nothing_left()
 
+    def test_an_engine_that_leaves_its_containers_unconfined(self):
+        file = self.lab.campaign("module: golang.org/x/sync@v0.25.0")
+        socket = self.lab.empty_engine(security=["name=seccomp,profile=unconfined", "name=apparmor"])
+        done = self.lab.cupel("run", "--local", "-f", file, "--engine-socket", socket, seconds=10)
+        self.says(done, 1, "run unconfined", "(CUP-3010)", "--seccomp-profile=unconfined")
+        done = self.lab.cupel("doctor", "worker", "--engine-socket", socket)
+        self.says(done, 1, "run unconfined", "(CUP-3010)", stream="out")
+        self.nothing_left()
+
     def test_a_worker_says_what_it_lacks_and_waits(self):
         coordinator = self.lab.start(*self.lab.coordinator())
         coordinator.wait_for("ready:")

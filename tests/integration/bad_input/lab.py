@@ -218,14 +218,15 @@ class Lab:
         threading.Thread(target=serve, daemon=True).start()
         return listener.getsockname()[1], certificate
 
-    def empty_engine(self):
-        """The socket of an engine that holds no image."""
+    def empty_engine(self, security=("name=seccomp,profile=default",)):
+        """The socket of an engine that holds no image, and confines its containers by `security`."""
         path = str(self.dir / "engine.sock")
+        answers = {"version": {"Version": "20.10.24", "ApiVersion": "1.41", "MinAPIVersion": "1.12"},
+                   "info": {"ID": "x", "SecurityOptions": list(security)}}
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                body = {"/version": {"Version": "20.10.24", "ApiVersion": "1.41", "MinAPIVersion": "1.12"}}.get(
-                    "/" + self.path.split("?")[0].rsplit("/", 1)[-1], [])
+                body = answers.get(self.path.split("?")[0].rsplit("/", 1)[-1], [])
                 data = b"OK" if self.path.endswith("_ping") else json.dumps(body).encode()
                 self.send_response(200)
                 self.send_header("Api-Version", "1.41")

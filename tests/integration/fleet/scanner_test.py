@@ -48,7 +48,7 @@ class Scanner(unittest.TestCase):
         binaries = {fleet.get(f"/api/v1/tasks/{task}")["result"]["tool"]["binary"] for task in started}
         self.assertEqual(len(binaries), 1, binaries)
         unit, = fleet.results(campaign)
-        self.assertEqual((unit["verdict"], [finding["kind"] for finding in unit["findings"]]), ("passing", ["vuln"]), unit)
+        self.assertEqual((unit["verdict"], [finding["kind"] for finding in unit["findings"]].count("vuln")), ("passing", 1), unit)
 
 
 if __name__ == "__main__":
