@@ -2,11 +2,10 @@
 /// to lie.
 #pragma once
 
+#include "tests/support/recorded_file.hpp"
 #include "worker/core/sumdb/note.hpp"
 #include "worker/sumdb/http_fetch.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,11 +14,7 @@ namespace cupel::tests {
 
 class RecordedSumdb {
  public:
-  static std::string read(const std::string& path) {
-    std::ifstream in(std::string(CUPEL_SOURCE_DIR) + "/tests/fixtures/sumdb/" + path,
-                     std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  static std::string read(const std::string& path) { return recorded_file(path); }
 
   static worker::sumdb::Database database() {
     std::string key = read("key");

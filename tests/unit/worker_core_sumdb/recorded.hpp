@@ -1,20 +1,17 @@
 /// The recorded answers of tests/fixtures/sumdb.
 #pragma once
 
+#include "tests/support/recorded_file.hpp"
 #include "worker/core/sumdb/lookup.hpp"
 #include "worker/core/sumdb/note.hpp"
 #include "worker/core/sumdb/tiles.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 namespace cupel::worker::sumdb {
 
 inline std::string recorded(const std::string& path) {
-  std::ifstream in(std::string(CUPEL_SOURCE_DIR) + "/tests/fixtures/sumdb/" + path,
-                   std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return tests::recorded_file(path);
 }
 
 inline Verifier recorded_key() {
