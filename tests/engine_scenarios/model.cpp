@@ -19,8 +19,6 @@ using Json = nlohmann::json;
 using Clock = std::chrono::system_clock;
 namespace label = worker::label;
 
-constexpr int kKilledCode = 137;
-
 void rethrow(const std::exception_ptr& failure) {
   if (failure) std::rethrow_exception(failure);
 }

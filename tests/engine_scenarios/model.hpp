@@ -17,6 +17,9 @@
 
 namespace cupel::scenarios {
 
+/// What an engine says of a process that KILL ended: 128 + 9.
+constexpr int kKilledCode = 137;
+
 struct Container {
   Container(boost::asio::any_io_executor executor, std::string its_id, std::string its_name)
       : id(std::move(its_id)),
