@@ -58,6 +58,9 @@ struct Container {
 };
 using ContainerPtr = std::shared_ptr<Container>;
 
+/// As the engine and the labels of its containers write a time.
+[[nodiscard]] std::int64_t unix_seconds(std::chrono::system_clock::time_point when);
+
 struct Reply {
   unsigned status = 200;
   std::string body;  ///< JSON, or empty.
