@@ -5,6 +5,7 @@
 #include "cli/core/exit_codes.hpp"
 #include "cli/image/process.hpp"
 #include "common/config/config.hpp"
+#include "common/engine/quirks.hpp"
 #include "common/fs/files.hpp"
 #include "common/text/units.hpp"
 
@@ -132,14 +133,29 @@ void check_confinement(Sheet& sheet, const engine::Confinement& confinement) {
   }
 }
 
+void check_runtimes(Sheet& sheet, const EngineAnswer& engine,
+                    const std::vector<std::string>& wanted) {
+  if (const auto limits = engine::check_limits(engine.info); !limits) sheet.add(limits.error());
+  for (const std::string& runtime : wanted) {
+    const auto known = engine::check_runtime(engine.engine, engine.info, runtime);
+    if (!known) {
+      sheet.add(known.error());
+    } else {
+      sheet.add(Mark::ok, "the engine has the runtime " + runtime);
+    }
+  }
+}
+
 void check_engine(Sheet& sheet, const Request& request) {
   const auto socket = engine_socket(request.local.engine_socket);
   if (!socket) return sheet.add(socket.error());
   const auto engine = ask_engine(*socket);
   if (!engine) return sheet.add(engine.error());
-  sheet.add(Mark::ok,
-            "engine at " + *socket + ", version " + engine->version + ", API " + engine->api);
+  sheet.add(Mark::ok, "engine at " + *socket + ", " + engine->engine.name + " version " +
+                          engine->version + ", API " + engine->api + ", runtime " +
+                          engine->info.default_runtime);
   check_confinement(sheet, engine->confinement);
+  check_runtimes(sheet, *engine, request.local.runtimes);
   sheet.add(engine->images == 0 ? Mark::fail : Mark::ok,
             std::to_string(engine->images) + " toolchain images are on the engine",
             "'cupel image pull 1.26' or 'cupel image build 1.26' brings one");

@@ -33,8 +33,12 @@ boost::asio::awaitable<Result<EngineAnswer>> ask(docker::Client& client) {
                    .repo_digests = facts.digests,
                    .labels = {facts.labels.begin(), facts.labels.end()}});
   }
-  co_return EngineAnswer{version->version, version->api.text(), engine::confinement_of(*info),
-                         images::match_images(images::builtin_table(), all).size()};
+  co_return EngineAnswer{.version = version->version,
+                         .api = version->api.text(),
+                         .confinement = engine::confinement_of(*info),
+                         .engine = *version,
+                         .info = *info,
+                         .images = images::match_images(images::builtin_table(), all).size()};
 }
 
 }  // namespace
@@ -56,11 +60,13 @@ Result<EngineAnswer> ask_bubblewrap(const std::string& image_dir) {
   if (!machine) return machine.error();
   const auto here =
       images::match_images(images::builtin_table(), bubblewrap::list_images(image_dir));
-  return EngineAnswer{machine->program,
-                      machine->run_as ? "user " + std::to_string(machine->run_as->uid)
-                                      : std::string("the worker's own user"),
-                      engine::Confinement{},
-                      here.size()};
+  return EngineAnswer{.version = machine->program,
+                      .api = machine->run_as ? "user " + std::to_string(machine->run_as->uid)
+                                             : std::string("the worker's own user"),
+                      .confinement = {},
+                      .engine = {},
+                      .info = {},
+                      .images = here.size()};
 }
 
 Result<EngineAnswer> ask_engine(const std::string& socket) {

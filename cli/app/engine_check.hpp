@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/core/error.hpp"
+#include "common/engine/answers.hpp"
 #include "common/engine/confinement.hpp"
 
 #include <cstddef>
@@ -13,6 +14,8 @@ struct EngineAnswer {
   std::string version;
   std::string api;
   engine::Confinement confinement;
+  engine::EngineVersion engine;  ///< Of a container engine, like what follows.
+  engine::EngineInfo info;
   std::size_t images = 0;  ///< Toolchain images that it holds.
 };
 

@@ -3,6 +3,7 @@
 #include "cli/app/engine_check.hpp"
 #include "cli/core/daemon_log.hpp"
 #include "cli/core/report_data.hpp"
+#include "common/engine/quirks.hpp"
 #include "common/net/curve_keys.hpp"
 #include "common/net/trust_list.hpp"
 
@@ -154,6 +155,7 @@ Result<void> LocalFleet::check_engine() {
   const auto engine = ask_engine(options_.engine_socket);
   if (!engine) return engine.error();
   if (auto confined = engine::check_confined(engine->confinement); !confined) return confined;
+  if (auto limits = engine::check_limits(engine->info); !limits) return limits;
   if (engine->images == 0) {
     return Error{Errc::image_missing,
                  "the engine at " + options_.engine_socket + " holds no toolchain image", "",

@@ -218,6 +218,10 @@ class Builder {
         ->check(CLI::IsMember({"client", "coordinator", "worker"}));
     engine_option(doctor);
     doctor->add_option("--engine-socket", r_.local.engine_socket, "The engine's socket");
+    doctor->add_option(
+        "--runtime", r_.local.runtimes,
+        "A runtime that the engine must know (the worker's setting runtimes); may be "
+        "repeated");
     keys();
     CLI::App* why = verb(app_, "why", "What a campaign, a unit or a task waits for", Verb::why);
     why->add_option("id", r_.subject, "A campaign, c-..., a unit, u-..., or a task, t-...")

@@ -75,6 +75,7 @@ struct LocalOptions {
   std::uint32_t slots = 0;  ///< 0: the worker's own default.
   std::string engine;       ///< docker or bubblewrap; empty: docker.
   std::string engine_socket;
+  std::vector<std::string> runtimes;  ///< doctor: those the engine must know.
   std::string image_dir;  ///< bubblewrap's images; empty: where 'cupel image build' puts them.
   std::string data_dir;   ///< Of the first worker; further ones get -2, -3, ...
   std::string worker_config;

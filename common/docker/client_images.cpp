@@ -59,6 +59,8 @@ detail::BodySink progress_sink(std::shared_ptr<engine::ProgressLines> lines, Pro
 }  // namespace
 
 std::string label_filter(const std::vector<std::string>& labels) {
+  // Podman refuses a filter without a value.
+  if (labels.empty()) return engine::url_escape("{}");
   return engine::url_escape(nlohmann::json{{"label", labels}}.dump());
 }
 
@@ -97,8 +99,8 @@ Awaitable<Result<std::string>> Client::image_import(ImportRequest import, ByteSo
                                                     ProgressSink progress) {
   const std::string reference = import.repository + ":" + import.tag;
   if (!is_image_ref(reference)) co_return bad_ref(reference);
-  std::string query = "/images/create?fromSrc=-&repo=" + engine::url_escape(import.repository) +
-                      "&tag=" + engine::url_escape(import.tag) +
+  // The tag within `repo`: Podman knows no `tag` beside it and would make it "latest".
+  std::string query = "/images/create?fromSrc=-&repo=" + engine::url_escape(reference) +
                       "&message=" + engine::url_escape(import.message);
   for (const std::string& change : import.changes) {
     query += "&changes=" + engine::url_escape(change);

@@ -50,7 +50,9 @@ Result<void> create_status(unsigned status, std::string_view body, std::string_v
   if (status == 201) return {};
   if (status == 404) return refused(Errc::image_missing, status, body, what);
   // The name is taken: an earlier create of ours whose answer was lost, or somebody else's.
-  if (status == 409) return refused(Errc::already_exists, status, body, what);
+  // Podman tells it as a 500.
+  if (status == 409 || (status == 500 && says(body, "name is already in use")))
+    return refused(Errc::already_exists, status, body, what);
   return refused(Errc::engine_refused, status, body, what);
 }
 
@@ -63,7 +65,9 @@ Result<void> start_status(unsigned status, std::string_view body, std::string_vi
 Result<void> kill_status(unsigned status, std::string_view body, std::string_view what) {
   if (status == 204 || status == 404 || status == 409) return {};
   // Engines before 1.25 and Podman tell "not running" as a 500.
-  if (status == 500 && says(body, "is not running")) return {};
+  if (status == 500 &&
+      (says(body, "is not running") || says(body, "can only kill running containers")))
+    return {};
   return refused(Errc::engine_refused, status, body, what);
 }
 
@@ -75,7 +79,8 @@ Result<Removal> remove_status(unsigned status, std::string_view body, std::strin
       says(body, "in progress")) {
     return Removal::in_progress;
   }
-  if (status == 409) return refused(Errc::conflict, status, body, what);
+  if (status == 409 || (status == 500 && says(body, "cannot be removed without force")))
+    return refused(Errc::conflict, status, body, what);
   return refused(Errc::engine_refused, status, body, what);
 }
 

@@ -106,7 +106,8 @@ struct TransferProgress {
 
 // ---- statuses: each function says which ones a call accepts, and why ---------------------------
 
-/// POST create: 201. 404 = the image is not here (image_missing), 409 = the name is taken.
+/// POST create: 201. 404 = the image is not here (image_missing), 409 (Podman: 500) = the name is
+/// taken.
 [[nodiscard]] Result<void> create_status(unsigned status, std::string_view body,
                                          std::string_view what);
 /// POST start: 204; 304 = it runs already (a repeated start after a lost answer).

@@ -107,11 +107,12 @@ endfunction()
 
 option(CUPEL_ONLY_THREADED_TESTS "Leave out tests of code that has no threads (core)" OFF)
 
-# cupel_add_test(<name> [LABEL unit|sim|wire|integration|tidy] [TIMEOUT seconds] [TOGETHER pattern] SOURCES ... [DEPS ...])
+# cupel_add_test(<name> [LABEL unit|sim|wire|integration|tidy] [TIMEOUT seconds] [TOGETHER pattern] [APART pattern]
+#                SOURCES ... [DEPS ...])
 # A GoogleTest program whose cases ctest knows by name; those that match TOGETHER run as one, since they share what is dear
-# to make.
+# to make. Those that match APART are not ctest's: a script of ops/ runs them.
 function(cupel_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT;TOGETHER" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT;TOGETHER;APART" "SOURCES;DEPS")
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()
@@ -139,9 +140,12 @@ function(cupel_add_test name)
   cupel_collect(cupel_tests_${arg_LABEL} ${name})
   set(each "")
   if(arg_TOGETHER)
-    set(each TEST_FILTER "-${arg_TOGETHER}")
     add_test(NAME "${name}.${arg_TOGETHER}" COMMAND ${name} "--gtest_filter=${arg_TOGETHER}")
     set_tests_properties("${name}.${arg_TOGETHER}" PROPERTIES LABELS ${arg_LABEL} TIMEOUT 300)
+  endif()
+  string(JOIN ":" elsewhere ${arg_TOGETHER} ${arg_APART})
+  if(elsewhere)
+    set(each TEST_FILTER "-${elsewhere}")
   endif()
   gtest_discover_tests(${name} ${each} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
                        DISCOVERY_TIMEOUT 60)

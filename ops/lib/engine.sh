@@ -146,21 +146,21 @@ stop_our_engine() {
   rm -f "$CUPEL_OPS_STATE/engine"
 }
 
-# What a dockerd that was killed left mounted: its data directory on itself, the roots and network namespaces of its
+# What an engine that was killed left mounted: its data directory on itself, the roots and network namespaces of its
 # containers. The newest first, since one may lie on another.
-unmount_engine_data() {
+unmount_below() {
   local target
   while read -r target; do
     as_root umount -l "$target" || say "engine: $target stays mounted"
   done < <(findmnt --raw --noheadings --output TARGET |
-    awk -v data="$ENGINE_DATA" -v run="$ENGINE_RUN" \
-      '$0 == data || $0 == run || index($0, data "/") == 1 || index($0, run "/") == 1' | tac)
+    awk -v dir="$1" '$0 == dir || index($0, dir "/") == 1' | tac)
 }
 
 # Removes the directories of the engine that we started by hand, once it has stopped.
 remove_engine_data() {
   if [ -e "$ENGINE_DATA/$ENGINE_MARK" ]; then
-    unmount_engine_data
+    unmount_below "$ENGINE_DATA"
+    unmount_below "$ENGINE_RUN"
     as_root rm -rf --one-file-system "$ENGINE_DATA" "$ENGINE_RUN"
   fi
 }

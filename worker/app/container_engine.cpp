@@ -2,9 +2,11 @@
 #include "common/async/clock.hpp"
 #include "common/docker/client.hpp"
 #include "common/engine/confinement.hpp"
+#include "common/fs/files.hpp"
 #include "worker/app/egress_setup.hpp"
 #include "worker/app/go_environment.hpp"
 #include "worker/app/run_engine.hpp"
+#include "worker/core/engine/seccomp.hpp"
 #include "worker/run/reaper.hpp"
 #include "worker/run/run_executor.hpp"
 
@@ -59,7 +61,7 @@ class ContainerEngine final : public RunEngine {
   asio::awaitable<void> stop() override;
 
  private:
-  Result<void> make_parts(Membership membership, const GoEnvironment& go);
+  Result<void> make_parts(Membership membership, const GoEnvironment& go, engine::Quirks quirks);
 
   RunEngineParts parts_;
   docker::Client engine_;
@@ -79,15 +81,24 @@ asio::awaitable<Result<void>> ContainerEngine::open(Membership membership) {
   if (const auto confined = engine::check_confined(confinement); !confined) {
     co_return confined.error();
   }
+  if (const auto limits = engine::check_limits(*info); !limits) co_return limits.error();
+  for (const auto& [profile, runtime] : parts_.options.runtimes) {
+    const auto known = engine::check_runtime(*version, *info, runtime);
+    if (!known) co_return known.error();
+  }
   if (executor_) co_return Result<void>();
   text_ = version->name + " " + version->version + ", api " + version->api.text() + ", " +
-          info->default_runtime + ", " + confinement.text();
+          info->default_runtime;
+  for (const auto& [profile, runtime] : parts_.options.runtimes)
+    text_ += ", " + std::string(name(profile)) + " in " + runtime;
+  text_ += ", " + confinement.text();
   const auto go = go_environment(parts_.options);
   if (!go) co_return go.error();
-  co_return make_parts(membership, *go);
+  co_return make_parts(membership, *go, engine::quirks_of(*version));
 }
 
-Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironment& go) {
+Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironment& go,
+                                         engine::Quirks quirks) {
   const Options& options = parts_.options;
   auto gate = make_gate(parts_.loop.get_executor(), engine_, options, go, membership.worker,
                         parts_.metrics);
@@ -105,6 +116,14 @@ Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironm
   executor.context.ca_bundle = options.ca_bundle;
   executor.context.netrc = *std::move(netrc);
   executor.context.proxy_environment = go.proxy_environment;
+  executor.context.runtimes = options.runtimes;
+  if (quirks.seccomp_by_file) {
+    executor.context.seccomp_file = options.data_dir + "/seccomp.json";
+    const auto written =
+        fs::write_file_durably(executor.context.seccomp_file, seccomp_profile(), 0444);
+    if (!written) return written.error();
+  }
+  executor.context.quirks = std::move(quirks);
   executor.post_run = options.post_run;
   executor.egress = gate_.get();
   executor.mount_budget = mount_budget(options);

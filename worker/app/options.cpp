@@ -96,6 +96,11 @@ void add_engine(config::Schema& schema) {
               .type = Type::path,
               .sentence = "Unix socket of the container engine",
               .fallback = "/var/run/docker.sock"});
+  schema.add({.name = "runtimes",
+              .type = Type::list,
+              .sentence = "Engine runtimes other than its default, as PROFILE=RUNTIME; profiles: "
+                          "acquire, mutate, execute, tool (docs/operations.md, gVisor)",
+              .example = "execute=runsc"});
   schema.add({.name = "wrapper",
               .type = Type::path,
               .sentence =
@@ -272,6 +277,23 @@ std::vector<std::string> parts_of(std::string_view text) {
   }
 }
 
+Result<std::map<Profile, std::string>> runtimes_of(const config::Settings& settings) {
+  std::map<Profile, std::string> runtimes;
+  for (const std::string& item : settings.list("runtimes")) {
+    const std::size_t equals = item.find('=');
+    const std::string_view wanted = std::string_view(item).substr(0, equals);
+    const auto* const profile =
+        std::ranges::find(kProfiles, wanted, [](Profile p) { return name(p); });
+    if (equals == std::string::npos || equals + 1 == item.size() || profile == kProfiles.end())
+      return bad("runtimes", "'" + item + "' is no PROFILE=RUNTIME, like execute=runsc");
+    if (!runtimes.emplace(*profile, item.substr(equals + 1)).second)
+      return bad("runtimes", "profile " + std::string(wanted) + " stands twice");
+  }
+  if (!runtimes.empty() && settings.text("engine") == kEngineBubblewrap)
+    return bad("runtimes", "bubblewrap has none; set engine to docker");
+  return runtimes;
+}
+
 Result<std::vector<CoordinatorAddress>> coordinators_of(const config::Settings& settings) {
   const auto control = parts_of(settings.text("coordinator_control"));
   const auto bulk = parts_of(settings.text("coordinator_bulk"));
@@ -324,6 +346,9 @@ Result<Options> options_from(const config::Settings& settings) {
   options.key_file = settings.text("key_file");
   options.engine = settings.text("engine");
   options.engine_socket = settings.text("engine_socket");
+  auto runtimes = runtimes_of(settings);
+  if (!runtimes) return runtimes.error();
+  options.runtimes = *std::move(runtimes);
   options.image_dir = settings.text("image_dir");
   if (options.image_dir.empty()) options.image_dir = options.data_dir + "/images";
   options.wrapper = settings.is_set("wrapper") && !settings.text("wrapper").empty()

@@ -6,8 +6,10 @@
 #include "common/core/error.hpp"
 #include "common/core/settings.hpp"
 #include "common/core/time.hpp"
+#include "worker/core/engine/run.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,10 +45,11 @@ struct Options {
   std::string key_file;
   std::string engine;  ///< docker or bubblewrap: what runs runs.
   std::string engine_socket;
-  std::string image_dir;       ///< bubblewrap: its unpacked toolchain images.
-  std::string wrapper;         ///< Path of cupel-init on the host.
-  std::uint32_t slots = 0;     ///< 0: from the host's cores and memory.
-  std::string metrics_listen;  ///< Empty: no endpoint.
+  std::map<Profile, std::string> runtimes;  ///< Engine runtimes other than its default.
+  std::string image_dir;                    ///< bubblewrap: its unpacked toolchain images.
+  std::string wrapper;                      ///< Path of cupel-init on the host.
+  std::uint32_t slots = 0;                  ///< 0: from the host's cores and memory.
+  std::string metrics_listen;               ///< Empty: no endpoint.
   std::string ready_file;
   app::LogOptions log;
   std::string module_proxy;       ///< GOPROXY of acquire; empty: environment, then the go command.

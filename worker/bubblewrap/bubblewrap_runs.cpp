@@ -4,7 +4,6 @@
 #include "common/fs/files.hpp"
 #include "worker/bubblewrap/session.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -29,18 +28,11 @@ struct BubblewrapRuns::Impl {
 
 namespace {
 
-/// A run on its way.
-struct BubblewrapCourse {
-  std::shared_ptr<BubblewrapSession> session = {};
-  RunReport report = {};
-  bool finished = false;
-};
-
 /// The run itself, away from the caller's cancellation.
-asio::awaitable<void> drive_bubblewrap(std::shared_ptr<BubblewrapRuns::Impl> impl,
-                                       std::shared_ptr<BubblewrapCourse> course, bool network) {
-  co_await course->session->drive();
-  course->report = course->session->take_report();
+asio::awaitable<void> drive_bubblewrap(std::shared_ptr<BubblewrapSession> session,
+                                       std::shared_ptr<Course> course, bool network) {
+  co_await session->drive();
+  course->report = session->take_report();
   course->report.egress = network ? "configured" : "none";
 }
 
@@ -86,40 +78,24 @@ asio::awaitable<RunReport> BubblewrapRuns::run(RunRequest request,
                                                OutputSink output) {
   const std::shared_ptr<Impl> impl = impl_;
   RunObservation seen{.profile = request.profile, .check = request.check};
-  const auto course = std::make_shared<BubblewrapCourse>();
-  const auto done = std::make_shared<asio::steady_timer>(impl->executor, TimePoint::max());
+  const auto course = std::make_shared<Course>();
   const std::string run_id = fs::random_hex(8);
   const bool network = has_network(request);
   const BubblewrapSession::Host host{.executor = impl->executor,
                                      .files = &impl->files,
                                      .machine = &impl->host,
                                      .options = &impl->options};
-  course->session =
+  const auto session =
       std::make_shared<BubblewrapSession>(host, std::move(request), run_id, std::move(output));
+  course->hand_over(session);
   ++impl->under_way;
   impl->live.insert(run_id);
-  if (cancel) cancel->listen([course] { course->session->ask(EndedBy::cancelled); });
-
-  auto on_end = [done, course](const std::exception_ptr& failure) {
-    if (failure) {
-      course->report.error = Error{
-          .code = Errc::bug, .what = "a run ended with an exception", .detail = {}, .hint = {}};
-    }
-    course->finished = true;
-    done->cancel();
-  };
-  asio::co_spawn(impl->executor, drive_bubblewrap(impl, course, network), std::move(on_end));
-
-  // The caller's cancellation ends the command, and the cleanup still takes its time.
+  // Awaiting a coroutine throws in a caller that was cancelled, and then nothing would be cleaned up.
   co_await asio::this_coro::throw_if_cancelled(false);
-  if (!course->finished) (void)co_await done->async_wait(kNoThrow);
-  if (!course->finished) course->session->ask(EndedBy::cancelled);
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  while (!course->finished) (void)co_await done->async_wait(kNoThrow);
-
-  if (cancel) cancel->listen({});
-  if (course->session->unremoved())
-    impl->unremoved.emplace(run_id, course->session->take_rest().value_or(RunCgroup()));
+  co_await drive_shielded(impl->executor, course, std::move(cancel),
+                          drive_bubblewrap(session, course, network));
+  if (session->unremoved())
+    impl->unremoved.emplace(run_id, session->take_rest().value_or(RunCgroup()));
   impl->live.erase(run_id);
   --impl->under_way;
   impl->run_ended.cancel();

@@ -65,7 +65,7 @@ std::vector<std::string> missing_limits(const BubblewrapHost& host) {
 }  // namespace
 
 Result<LaunchPlan> plan_launch(const RunRequest& request, const std::string& run_id,
-                               const std::string& nonce, const BubblewrapHost& host,
+                               WrapperOrders orders, const BubblewrapHost& host,
                                const BubblewrapOptions& options) {
   const auto image = bubblewrap::find_image(options.image_dir, request.image);
   if (!image) return image.error();
@@ -76,11 +76,6 @@ Result<LaunchPlan> plan_launch(const RunRequest& request, const std::string& run
   JailHost jail_host{.image_root = image->root, .views = plan.cgroup.views()};
   if (has_network(request) && ::access(kNameServers, R_OK) == 0)
     jail_host.views.push_back({kNameServers, kNameServers, false});
-  WrapperOrders orders;
-  orders.nonce = nonce;
-  orders.limit = request.limit + options.wrapper_slack;
-  orders.grace = options.dump_grace;
-  orders.dump = request.dump_goroutines;
   Result<sandbox::Jail> jail = run_jail(request, options.context, traits_of(*image), jail_host);
   Result<RunMarks> marks =
       jail ? RunMarks::place(request, run_id, orders) : Result<RunMarks>(jail.error());

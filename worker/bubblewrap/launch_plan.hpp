@@ -20,7 +20,7 @@ struct LaunchPlan {
 /// Errors: image_missing; those of run_jail(), RunMarks::place(), Cgroups::make(). Then nothing is
 /// left.
 [[nodiscard]] Result<LaunchPlan> plan_launch(const RunRequest& request, const std::string& run_id,
-                                             const std::string& nonce, const BubblewrapHost& host,
+                                             WrapperOrders orders, const BubblewrapHost& host,
                                              const BubblewrapOptions& options);
 
 }  // namespace cupel::worker

@@ -1,11 +1,9 @@
 #include "worker/bubblewrap/session.hpp"
 
 #include "common/async/no_throw.hpp"
-#include "common/fs/files.hpp"
 #include "worker/bubblewrap/launch_plan.hpp"
 #include "worker/run/offload.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/write.hpp>
 
 #include <array>
@@ -23,9 +21,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::int32_t kKilledCode = 128 + 9;
 constexpr std::size_t kPieceBytes = 64 * 1024;
-constexpr std::size_t kNotesMax = 32;
 constexpr Duration kAgain = std::chrono::milliseconds(20);
 
 /// The worker's end doesn't block and belongs to asio.
@@ -53,60 +49,25 @@ int code_of(int status) {
 
 BubblewrapSession::BubblewrapSession(Host host, RunRequest request, std::string run_id,
                                      OutputSink output)
-    : host_(std::move(host)),
-      request_(std::move(request)),
+    : SessionBase({.executor = host.executor,
+                   .files = host.files,
+                   .mount_budget = host.options->mount_budget,
+                   .watch_period = host.options->watch_period},
+                  std::move(request)),
+      host_(std::move(host)),
       run_id_(std::move(run_id)),
-      nonce_(fs::random_hex(16)),
       output_(nonce_, request_.limits.output_bytes, std::move(output)),
       in_(host_.executor),
       out_(host_.executor),
       err_(host_.executor),
-      end_(host_.executor),
-      wake_(host_.executor),
-      next_look_(host_.executor) {}
-
-void BubblewrapSession::ask(EndedBy reason) {
-  if (!asked_) asked_ = reason;
-  wake();
-}
-
-void BubblewrapSession::fail(Error error) {
-  if (!report_.error) {
-    report_.error = std::move(error);
-  } else {
-    note(error);
-  }
-}
-
-void BubblewrapSession::note(const Error& error) {
-  if (report_.notes.size() < kNotesMax) report_.notes.push_back(error.what + ": " + error.detail);
-}
-
-/// Runs beside drive(), which waits for it: nothing outlives the session.
-void BubblewrapSession::spawn(asio::awaitable<void> task) {
-  ++children_;
-  auto on_end = [self = shared_from_this()](const std::exception_ptr& failure) {
-    --self->children_;
-    if (failure) {
-      self->fail({.code = Errc::bug,
-                  .what = "a part of a run ended with an exception",
-                  .detail = {},
-                  .hint = {}});
-    }
-    self->wake();
-  };
-  asio::co_spawn(host_.executor, std::move(task), std::move(on_end));
-}
-
-asio::awaitable<void> BubblewrapSession::sleep_until(TimePoint time) {
-  wake_.expires_at(std::chrono::time_point_cast<steady_clock::duration>(time));
-  (void)co_await wake_.async_wait(kNoThrow);
-}
+      end_(host_.executor) {}
 
 BubblewrapSession::Step BubblewrapSession::prepare() {
-  auto plan = [request = request_, run_id = run_id_, nonce = nonce_, host = host_] {
+  const BubblewrapOptions& options = *host_.options;
+  auto plan = [request = request_, run_id = run_id_, host = host_,
+               orders = orders(options.wrapper_slack, options.dump_grace)] {
     return std::make_shared<Result<LaunchPlan>>(
-        plan_launch(request, run_id, nonce, *host.machine, *host.options));
+        plan_launch(request, run_id, orders, *host.machine, *host.options));
   };
   const std::shared_ptr<Result<LaunchPlan>> planned =
       co_await offload(*host_.files, std::move(plan));
@@ -178,32 +139,6 @@ asio::awaitable<void> BubblewrapSession::wait_for_end() {
   running_ = false;
 }
 
-asio::awaitable<void> BubblewrapSession::watch_mounts() {
-  const auto mounts = profile_mounts(request_);
-  std::vector<std::string> roots;
-  for (const BoundMount& mount : *mounts) {
-    if (mount.writable) roots.push_back(mount.host_path);
-  }
-  const fs::GrowthBudget budget = host_.options->mount_budget;
-  auto measure = [roots, budget] { return std::make_shared<fs::GrowthWatch>(roots, budget); };
-  const std::shared_ptr<fs::GrowthWatch> watch = co_await offload(*host_.files, std::move(measure));
-  const auto period =
-      std::chrono::duration_cast<steady_clock::duration>(host_.options->watch_period);
-  while (!closing_) {
-    auto look = [watch] { return watch->overrun(); };
-    const std::optional<std::string> overrun = co_await offload(*host_.files, std::move(look));
-    if (overrun) {
-      report_.mount_budget_hit = true;
-      report_.notes.push_back(*overrun);
-      ask(EndedBy::watcher_disk);
-      break;
-    }
-    if (closing_) break;
-    next_look_.expires_after(period);
-    (void)co_await next_look_.async_wait(kNoThrow);
-  }
-}
-
 /// From start to end: limit, cancellation and disk budget all become one order, then one kill.
 asio::awaitable<void> BubblewrapSession::supervise() {
   const BubblewrapOptions& options = *host_.options;
@@ -215,9 +150,8 @@ asio::awaitable<void> BubblewrapSession::supervise() {
     if (!asked_ && now >= limit_at) asked_ = EndedBy::check_limit;
     if (asked_ && !ordered) {
       ordered = true;
-      const bool dump = *asked_ == EndedBy::check_limit && request_.dump_goroutines;
-      next = now + options.order_slack + (dump ? options.dump_grace : Duration{});
-      spawn(send(std::string(dump ? kOrderEnd : kOrderKill)));
+      next = now + options.order_slack + (dumps() ? options.dump_grace : Duration{});
+      spawn(send(std::string(dumps() ? kOrderEnd : kOrderKill)));
       continue;
     }
     if (ordered && now >= next) {
@@ -244,12 +178,11 @@ asio::awaitable<void> BubblewrapSession::clean_up() {
   const TimePoint tail_ends = steady_clock::now() + host_.options->output_tail;
   while (streams_open_ > 0 && !running_ && steady_clock::now() < tail_ends)
     co_await sleep_until(tail_ends);
-  closing_ = true;
-  next_look_.cancel();
+  stop_watch();
   boost::system::error_code ignored;
   (void)in_.close(ignored);
   for (Pipe* const pipe : {&out_, &err_, &end_}) (void)pipe->close(ignored);
-  while (children_ > 0) co_await sleep_until(TimePoint::max());
+  co_await join_parts();
   const TimePoint give_up = steady_clock::now() + host_.options->kill_budget;
   bool gone = cgroup_.remove();
   while (!gone && steady_clock::now() < give_up) {
@@ -262,7 +195,7 @@ asio::awaitable<void> BubblewrapSession::clean_up() {
 }
 
 asio::awaitable<void> BubblewrapSession::drive() {
-  const std::shared_ptr<BubblewrapSession> self = shared_from_this();
+  const std::shared_ptr<SessionBase> self = shared_from_this();
   const bool prepared = co_await prepare();
   if (prepared && !asked_ && launch()) {
     streams_open_ = 2;
@@ -286,36 +219,12 @@ void BubblewrapSession::judge() {
   const std::optional<WrapperReport> end = output_.report();
   output_.fill(report_);
   if (!end) return judge_without_trailer();
-  switch (end->end) {
-    case WrapperEnd::self: report_.ended_by = EndedBy::itself; break;
-    case WrapperEnd::limit:
-      if (!asked_) report_.ended_by = EndedBy::wrapper_limit;
-      break;
-    case WrapperEnd::order:
-    case WrapperEnd::eof:
-      if (asked_) break;
-      report_.ended_by = EndedBy::engine;
-      fail({.code = Errc::engine_protocol,
-            .what = "the command was ended by an order that nobody gave",
-            .detail = {},
-            .hint = {}});
-      break;
-    case WrapperEnd::mount:
-      report_.ended_by = EndedBy::engine;
-      fail({.code = Errc::mount_probe_failed,
-            .what = "the sandbox sees something else at " + end->what + " than this host",
-            .detail = {},
-            .hint = {}});
-      break;
-    case WrapperEnd::exec:
-      // The command's fault, not the sandbox's: exit code 126 or 127, as a shell says it.
-      report_.ended_by = EndedBy::itself;
-      note({.code = Errc::process_failed,
-            .what = "'" + request_.command.front() + "' can't be run in the image",
-            .detail = end->what,
-            .hint = {}});
-      break;
-  }
+  judge_trailer(*end, {.place = "the sandbox",
+                       .where = {},
+                       .lost_stdin = {.code = Errc::engine_protocol,
+                                      .what = "the command was ended by an order that nobody gave",
+                                      .detail = {},
+                                      .hint = {}}});
 }
 
 void BubblewrapSession::judge_without_trailer() {

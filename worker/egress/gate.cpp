@@ -92,6 +92,8 @@ asio::awaitable<Result<engine::NetworkFacts>> have_network(Gate::Impl& gate) {
   if (!made && made.error().code != Errc::already_exists) co_return made.error();
   there = co_await gate.engine.network_inspect(gate.network.name);
   if (there && !there->is(gate.network)) {
+    const auto removed = co_await gate.engine.network_remove(there->id);
+    if (!removed) spdlog::warn("egress: {}", removed.error().text());
     co_return unsafe("the engine makes no internal network as it was asked for");
   }
   co_return there;

@@ -118,8 +118,7 @@ asio::awaitable<void> RunSession::look_for_end() {
 /// Tells the wrapper; its trailer then says what it saw. force_end() follows when it doesn't end.
 asio::awaitable<void> RunSession::order_end() {
   ordered_ = true;
-  const bool dump = *asked_ == EndedBy::check_limit && request_.dump_goroutines;
-  const Result<void> sent = co_await attachment_.send(std::string(dump ? kOrderEnd : kOrderKill),
+  const Result<void> sent = co_await attachment_.send(std::string(dumps() ? kOrderEnd : kOrderKill),
                                                       host_.options->times.order_slack);
   if (!sent) note(sent.error());
 }
@@ -149,9 +148,8 @@ asio::awaitable<void> RunSession::supervise() {
     const TimePoint now = steady_clock::now();
     if (!asked_ && now >= limit_at) asked_ = EndedBy::check_limit;
     if (asked_ && !ordered_) {
-      const bool dump = *asked_ == EndedBy::check_limit && request_.dump_goroutines;
-      next =
-          now + host_.options->times.order_slack + (dump ? host_.options->dump_grace : Duration{});
+      next = now + host_.options->times.order_slack +
+             (dumps() ? host_.options->dump_grace : Duration{});
       co_await order_end();
       continue;
     }

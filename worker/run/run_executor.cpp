@@ -6,7 +6,6 @@
 #include "worker/run/run_session.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -134,23 +133,12 @@ asio::awaitable<Result<ImageTraits>> learn_image(std::shared_ptr<RunExecutor::Im
   co_return traits;
 }
 
-/// A run on its way, through one container or, where the create of the first was lost, two.
-struct Course {
-  std::shared_ptr<RunSession> session = {};  ///< The one that drives now.
-  std::optional<EndedBy> asked = {};
-  RunReport report = {};
-  bool finished = false;
-
-  void ask(EndedBy reason) {
-    if (!asked) asked = reason;
-    if (session) session->ask(reason);
-  }
-};
-
-/// One container, with its way out where the run has a network.
-asio::awaitable<void> drive_one(std::shared_ptr<Course> course, EgressPort* egress,
-                                RunSession::Host host, RunRequest request, RunIdentity identity,
-                                ImageTraits traits, OutputSink output) {
+/// One container, with its way out where the run has a network. Nothing where the run was refused
+/// before it had one.
+asio::awaitable<std::shared_ptr<RunSession>> drive_one(std::shared_ptr<Course> course,
+                                                       EgressPort* egress, RunSession::Host host,
+                                                       RunRequest request, RunIdentity identity,
+                                                       ImageTraits traits, OutputSink output) {
   const bool network = has_network(request);
   const bool demanded = request.enforced_egress;
   const bool admitted = network && egress != nullptr;
@@ -158,17 +146,24 @@ asio::awaitable<void> drive_one(std::shared_ptr<Course> course, EgressPort* egre
     auto granted = co_await egress->admit(request, identity.run_id);
     if (!granted) {
       course->report.error = granted.error();
-      co_return;
+      co_return nullptr;
     }
     identity.egress = *std::move(granted);
+  } else if (network && demanded) {
+    course->report.error =
+        Error{.code = Errc::unsafe_sandbox,
+              .what = "the run demands an enforced network, and nobody keeps one",
+              .detail = {},
+              .hint = {}};
+    co_return nullptr;
   }
-  course->session = std::make_shared<RunSession>(std::move(host), std::move(request), identity,
-                                                 std::move(output));
-  if (course->asked) course->session->ask(*course->asked);
-  co_await course->session->drive(std::move(traits));
-  course->report = course->session->take_report();
+  const auto session = std::make_shared<RunSession>(std::move(host), std::move(request), identity,
+                                                    std::move(output));
+  course->hand_over(session);
+  co_await session->drive(std::move(traits));
+  course->report = session->take_report();
   course->report.egress = network ? "configured" : "none";
-  if (!admitted) co_return;
+  if (!admitted) co_return session;
   EgressSeen seen = co_await egress->leave(identity.run_id);
   if (seen.enforced) course->report.egress = "enforced";
   course->report.egress_refused = std::move(seen.refused);
@@ -178,6 +173,7 @@ asio::awaitable<void> drive_one(std::shared_ptr<Course> course, EgressPort* egre
                                  .detail = {},
                                  .hint = "'cupel doctor worker' on its host says what is missing"};
   }
+  co_return session;
 }
 
 /// The run itself, away from the caller's cancellation.
@@ -198,13 +194,14 @@ asio::awaitable<void> drive(std::shared_ptr<RunExecutor::Impl> impl, std::shared
                                .deadline = deadline_of(request, impl->options.post_run)};
     impl->live.insert(identity.run_id);
     course->session = nullptr;
-    co_await drive_one(course, impl->options.egress, host, request, identity, *traits, output);
+    const std::shared_ptr<RunSession> session =
+        co_await drive_one(course, impl->options.egress, host, request, identity, *traits, output);
     impl->forget(identity.run_id);
-    if (!course->session) co_return;  // refused before it had a container
-    if (course->session->parked()) impl->park(identity.run_id);
+    if (!session) co_return;
+    if (session->parked()) impl->park(identity.run_id);
     course->report.notes.insert(course->report.notes.begin(), notes.begin(), notes.end());
     // A name and a label of its own: should the lost container still appear, it is the reaper's.
-    if (!course->session->create_lost() || course->asked) break;
+    if (!session->create_lost() || course->asked) break;
     notes = course->report.notes;
     notes.push_back(course->report.error->text());
   }
@@ -227,29 +224,12 @@ asio::awaitable<RunReport> RunExecutor::run(RunRequest request, std::shared_ptr<
   const std::shared_ptr<Impl> impl = impl_;
   RunObservation seen{.profile = request.profile, .check = request.check};
   const auto course = std::make_shared<Course>();
-  const auto done = std::make_shared<asio::steady_timer>(impl->executor, TimePoint::max());
-  ++impl->under_way;
-  if (cancel) cancel->listen([course] { course->ask(EndedBy::cancelled); });
-
-  auto on_end = [done, course](const std::exception_ptr& failure) {
-    if (failure) {
-      course->report.error = Error{
-          .code = Errc::bug, .what = "a run ended with an exception", .detail = {}, .hint = {}};
-    }
-    course->finished = true;
-    done->cancel();
-  };
-  asio::co_spawn(impl->executor, drive(impl, course, std::move(request), std::move(output)),
-                 std::move(on_end));
-
-  // The caller's cancellation ends the command, and the cleanup still takes its time.
+  // Awaiting a coroutine throws in a caller that was cancelled, and then nothing would be cleaned
+  // up.
   co_await asio::this_coro::throw_if_cancelled(false);
-  if (!course->finished) (void)co_await done->async_wait(kNoThrow);
-  if (!course->finished) course->ask(EndedBy::cancelled);
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  while (!course->finished) (void)co_await done->async_wait(kNoThrow);
-
-  if (cancel) cancel->listen({});
+  ++impl->under_way;
+  co_await drive_shielded(impl->executor, course, std::move(cancel),
+                          drive(impl, course, std::move(request), std::move(output)));
   --impl->under_way;
   impl->run_ended.cancel();
   seen.ended_by = course->report.ended_by;

@@ -1,14 +1,12 @@
 #include "worker/run/run_session.hpp"
 
 #include "common/async/no_throw.hpp"
-#include "common/fs/files.hpp"
 #include "worker/run/offload.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
 
 namespace cupel::worker {
 
@@ -18,58 +16,18 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr int kLogReadsMax = 2;
-constexpr std::int32_t kKilledCode = 128 + 9;
 
 }  // namespace
 
 RunSession::RunSession(Host host, RunRequest request, RunIdentity identity, OutputSink output)
-    : host_(std::move(host)),
-      request_(std::move(request)),
+    : SessionBase({.executor = host.executor,
+                   .files = host.files,
+                   .mount_budget = host.options->mount_budget,
+                   .watch_period = host.options->watch_period},
+                  std::move(request)),
+      host_(std::move(host)),
       identity_(std::move(identity)),
-      nonce_(fs::random_hex(16)),
-      sink_(std::move(output)),
-      wake_(host_.executor),
-      next_look_(host_.executor) {}
-
-void RunSession::ask(EndedBy reason) {
-  if (!asked_) asked_ = reason;
-  wake();
-}
-
-void RunSession::fail(Error error) {
-  if (!report_.error) {
-    report_.error = std::move(error);
-  } else {
-    note(error);
-  }
-}
-
-void RunSession::note(const Error& error) {
-  constexpr std::size_t kNotesMax = 32;
-  if (report_.notes.size() < kNotesMax) report_.notes.push_back(error.what + ": " + error.detail);
-}
-
-/// Runs beside drive(), which waits for it: nothing outlives the session.
-void RunSession::spawn(asio::awaitable<void> task, asio::cancellation_slot slot) {
-  ++children_;
-  auto on_end = [self = shared_from_this()](const std::exception_ptr& failure) {
-    --self->children_;
-    if (failure) {
-      self->fail({.code = Errc::bug,
-                  .what = "a part of a run ended with an exception",
-                  .detail = {},
-                  .hint = {}});
-    }
-    self->wake();
-  };
-  asio::co_spawn(host_.executor, std::move(task),
-                 asio::bind_cancellation_slot(slot, std::move(on_end)));
-}
-
-asio::awaitable<void> RunSession::sleep_until(TimePoint time) {
-  wake_.expires_at(std::chrono::time_point_cast<steady_clock::duration>(time));
-  (void)co_await wake_.async_wait(kNoThrow);
-}
+      sink_(std::move(output)) {}
 
 RunSession::Step RunSession::prepare(const ImageTraits& image) {
   const ExecutorOptions& options = *host_.options;
@@ -79,16 +37,19 @@ RunSession::Step RunSession::prepare(const ImageTraits& image) {
     co_return false;
   }
   spec_ = std::move(*spec);
-  WrapperOrders orders;
-  orders.nonce = nonce_;
-  orders.limit = request_.limit + options.wrapper_slack;
-  orders.grace = options.dump_grace;
-  orders.dump = request_.dump_goroutines;
+  WrapperOrders wanted = orders(options.wrapper_slack, options.dump_grace);
+  auto keep = kept_variables(request_, options.context, image, identity_.egress);
+  if (!keep) {
+    fail(keep.error());
+    co_return false;
+  }
+  wanted.keep = *std::move(keep);
   struct Placed {
     Result<RunMarks> marks;
     WrapperOrders orders;
   };
-  auto place = [request = request_, run_id = identity_.run_id, orders]() mutable {
+  auto place = [request = request_, run_id = identity_.run_id,
+                orders = std::move(wanted)]() mutable {
     auto marks = std::make_shared<Placed>(Placed{RunMarks(), std::move(orders)});
     marks->marks = RunMarks::place(request, run_id, marks->orders);
     return marks;
@@ -181,32 +142,6 @@ asio::awaitable<void> RunSession::read_output() {
   output_ended_ = true;
 }
 
-asio::awaitable<void> RunSession::watch_mounts() {
-  const auto mounts = profile_mounts(request_);
-  std::vector<std::string> roots;
-  for (const BoundMount& mount : *mounts) {
-    if (mount.writable) roots.push_back(mount.host_path);
-  }
-  const fs::GrowthBudget budget = host_.options->mount_budget;
-  auto measure = [roots, budget] { return std::make_shared<fs::GrowthWatch>(roots, budget); };
-  const std::shared_ptr<fs::GrowthWatch> watch = co_await offload(*host_.files, std::move(measure));
-  const auto period =
-      std::chrono::duration_cast<steady_clock::duration>(host_.options->watch_period);
-  while (!closing_) {
-    auto look = [watch] { return watch->overrun(); };
-    const std::optional<std::string> overrun = co_await offload(*host_.files, std::move(look));
-    if (overrun) {
-      report_.mount_budget_hit = true;
-      report_.notes.push_back(*overrun);
-      ask(EndedBy::watcher_disk);
-      break;
-    }
-    if (closing_) break;
-    next_look_.expires_after(period);
-    (void)co_await next_look_.async_wait(kNoThrow);
-  }
-}
-
 /// The stored log, as the second source: the followed stream was cut, and this one still has the
 /// head. Read a second time when its end is missing, which an engine may write late.
 asio::awaitable<void> RunSession::read_stored() {
@@ -253,8 +188,7 @@ asio::awaitable<void> RunSession::collect() {
 }
 
 asio::awaitable<void> RunSession::clean_up() {
-  closing_ = true;
-  next_look_.cancel();
+  stop_watch();
   stop_waits_.emit(asio::cancellation_type::terminal);
   stop_looks_.emit(asio::cancellation_type::terminal);
   attachment_.close();
@@ -267,7 +201,7 @@ asio::awaitable<void> RunSession::clean_up() {
       parked_ = true;
     }
   }
-  while (children_ > 0) co_await sleep_until(TimePoint::max());
+  co_await join_parts();
   marks_.remove();
 }
 
@@ -285,48 +219,16 @@ void RunSession::judge() {
                              report_.engine_exit_code == kKilledCode;
     return;
   }
-  switch (end->end) {
-    case WrapperEnd::self: report_.ended_by = EndedBy::itself; break;
-    case WrapperEnd::limit:
-      if (!asked_) report_.ended_by = EndedBy::wrapper_limit;
-      break;
-    case WrapperEnd::order:
-      if (asked_) break;
-      report_.ended_by = EndedBy::engine;
-      fail({.code = Errc::engine_protocol,
-            .what = "the command was ended by an order that nobody gave",
-            .detail = {},
-            .hint = {}});
-      break;
-    case WrapperEnd::eof:
-      if (asked_) break;
-      report_.ended_by = EndedBy::engine;
-      fail({.code = Errc::engine_unreachable,
-            .what = "the connection to the container broke while it ran",
-            .detail = {},
-            .hint = {}});
-      break;
-    case WrapperEnd::mount:
-      report_.ended_by = EndedBy::engine;
-      fail({.code = Errc::mount_probe_failed,
-            .what = "the container sees something else at " + end->what +
-                    " than this host (engine socket " + host_.engine->options().socket_path + ")",
-            .detail = {},
-            .hint = {}});
-      break;
-    case WrapperEnd::exec:
-      // The command's fault, not the engine's: exit code 126 or 127, as a shell says it.
-      report_.ended_by = EndedBy::itself;
-      note({.code = Errc::process_failed,
-            .what = "'" + request_.command.front() + "' can't be run in the image",
-            .detail = end->what,
-            .hint = {}});
-      break;
-  }
+  judge_trailer(*end, {.place = "the container",
+                       .where = " (engine socket " + host_.engine->options().socket_path + ")",
+                       .lost_stdin = {.code = Errc::engine_unreachable,
+                                      .what = "the connection to the container broke while it ran",
+                                      .detail = {},
+                                      .hint = {}}});
 }
 
 asio::awaitable<void> RunSession::drive(ImageTraits image) {
-  const std::shared_ptr<RunSession> self = shared_from_this();
+  const std::shared_ptr<SessionBase> self = shared_from_this();
   const bool prepared = co_await prepare(image);
   const bool created = prepared && !asked_ && co_await create(std::move(spec_));
   if (created && co_await begin()) {

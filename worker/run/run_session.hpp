@@ -4,12 +4,11 @@
 #include "common/docker/client.hpp"
 #include "worker/core/engine/container_spec.hpp"
 #include "worker/run/run_executor.hpp"
-#include "worker/run/run_marks.hpp"
 #include "worker/run/run_output.hpp"
+#include "worker/run/session_base.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
 #include <memory>
@@ -18,7 +17,7 @@
 
 namespace cupel::worker {
 
-class RunSession : public std::enable_shared_from_this<RunSession> {
+class RunSession final : public SessionBase {
  public:
   struct Host {
     boost::asio::any_io_executor executor;
@@ -31,9 +30,6 @@ class RunSession : public std::enable_shared_from_this<RunSession> {
 
   /// The whole run. Never throws; shields itself by never being cancelled (ask() is the way).
   [[nodiscard]] boost::asio::awaitable<void> drive(ImageTraits image);
-  /// Ends the run early; the first reason wins.
-  void ask(EndedBy reason);
-  [[nodiscard]] RunReport take_report() { return std::move(report_); }
   /// The container may still be there: for the reaper.
   [[nodiscard]] bool parked() const { return parked_; }
   /// The answer of the create was lost, and the engine has been asked for what it made: whatever
@@ -52,46 +48,30 @@ class RunSession : public std::enable_shared_from_this<RunSession> {
   [[nodiscard]] boost::asio::awaitable<void> look_for_end();
   [[nodiscard]] Step ask_state();
   [[nodiscard]] boost::asio::awaitable<void> read_stored();
-  [[nodiscard]] boost::asio::awaitable<void> watch_mounts();
   [[nodiscard]] boost::asio::awaitable<void> supervise();
   [[nodiscard]] boost::asio::awaitable<void> order_end();
   [[nodiscard]] boost::asio::awaitable<void> force_end();
   [[nodiscard]] boost::asio::awaitable<void> collect();
   [[nodiscard]] boost::asio::awaitable<void> clean_up();
-  [[nodiscard]] boost::asio::awaitable<void> sleep_until(TimePoint time);
-  void spawn(boost::asio::awaitable<void> task, boost::asio::cancellation_slot slot = {});
   void take_end(std::int32_t exit_code);
   [[nodiscard]] bool waiting() const { return !ended_ && !wait_error_ && !closing_; }
-  void wake() { wake_.cancel(); }
-  void fail(Error error);
-  void note(const Error& error);
   void judge();
 
   Host host_;
-  RunRequest request_;
   RunIdentity identity_;
-  std::string nonce_;
   OutputSink sink_;
-  RunMarks marks_;
   std::string orders_;
   std::string spec_;
   std::string container_;
   docker::Attachment attachment_;
   std::unique_ptr<RunOutput> output_;
-  boost::asio::steady_timer wake_;
-  boost::asio::steady_timer next_look_;  ///< At the mounts.
   boost::asio::cancellation_signal stop_waits_;
   boost::asio::cancellation_signal stop_looks_;
-  RunReport report_;
 
-  TimePoint started_at_{};
-  std::size_t children_ = 0;
   bool output_ended_ = false;
   bool ended_ = false;  ///< The engine says that the container doesn't run.
   std::optional<Error> wait_error_;
-  std::optional<EndedBy> asked_;
   bool ordered_ = false;
-  bool closing_ = false;  ///< Nothing waits or watches any more.
   bool parked_ = false;
   bool create_lost_ = false;
 };

@@ -310,6 +310,7 @@ int run(char** argv) {
   prctl(PR_SET_DUMPABLE, 0);
   Watch watch;
   if (!read_orders(0, watch.orders)) return kExitBadOrders;
+  if (watch.orders.keeps) environ = watch.orders.variables;
   set_nonblocking(0);
   set_nonblocking(1);
   set_nonblocking(2);

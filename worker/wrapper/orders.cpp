@@ -94,6 +94,17 @@ bool take_check(char* line, Orders& orders) {
   return true;
 }
 
+bool keep_variable(const char* name, Orders& orders) {
+  orders.keeps = true;
+  const size_t length = strlen(name);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (strncmp(*entry, name, length) != 0 || (*entry)[length] != '=') continue;
+    if (orders.variable_count == kVariablesMax) return false;
+    orders.variables[orders.variable_count++] = *entry;
+  }
+  return true;
+}
+
 bool take_line(char* line, Orders& orders) {
   if (const char* const text = after(line, "nonce ")) {
     if (strlen(text) < 16 || strlen(text) >= sizeof(orders.nonce)) return false;
@@ -106,6 +117,7 @@ bool take_line(char* line, Orders& orders) {
     orders.dump = strcmp(text, "1") == 0;
     return true;
   }
+  if (const char* const name = after(line, "keep ")) return keep_variable(name, orders);
   return take_check(line, orders);
 }
 

@@ -9,6 +9,7 @@
 //   digest <hex> <path>    a file that must have this SHA-256
 //   mark <text> <path>     a file that must hold exactly this text
 //   have <path>            something that must exist
+//   keep <name>            a variable that the command sees; once one is named, it sees no others
 //   run                    start the command
 //
 // Afterwards, at any time: "end" (dump, then kill) or "kill". End of file means that the worker is
@@ -21,6 +22,7 @@
 namespace cupel::wrapper {
 
 constexpr size_t kOrdersBytesMax = 64 * 1024;
+constexpr size_t kVariablesMax = 128;
 
 struct Orders {
   char nonce[65] = {};
@@ -29,6 +31,10 @@ struct Orders {
   bool dump = false;
   /// Non-empty when a mount is not what it should be: the path.
   char wrong_mount[256] = {};
+  /// The variables that stay, ended by a null; points into the environment.
+  char* variables[kVariablesMax + 1] = {};
+  size_t variable_count = 0;
+  bool keeps = false;  ///< Others go.
 };
 
 /// Reads orders from a blocking descriptor up to "run". False: end of file, or not what it should

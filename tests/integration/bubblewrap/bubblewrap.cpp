@@ -12,26 +12,18 @@ namespace cupel::test {
 
 namespace {
 
-constexpr const char* kBusyboxProgram = "/bin/busybox";  // package busybox-static
-
 void write_root(const std::filesystem::path& root) {
   for (const char* const dir : {"bin", "etc", "usr/bin"})
     std::filesystem::create_directories(root / dir);
-  std::filesystem::copy_file(kBusyboxProgram, root / "bin/busybox");
-  for (const char* const name :
-       {"sh",   "cat",   "echo",   "sleep", "env",      "id",    "ls",   "dd",
-        "yes",  "head",  "kill",   "touch", "wget",     "mkdir", "rm",   "chmod",
-        "true", "false", "printf", "seq",   "ps",       "tr",    "wc",   "test",
-        "find", "nc",    "setsid", "mount", "readlink", "tail",  "grep", "unshare"}) {
+  std::filesystem::copy_file(kBusyboxOfHost, root / "bin/busybox");
+  for (const std::string& name : busybox_names())
     std::filesystem::create_symlink("busybox", root / "bin" / name);
-  }
   std::ofstream(root / "etc/passwd") << "nobody:x:65534:65534::/:/bin/sh\n";
 }
 
 }  // namespace
 
-void BubblewrapTest::SetUp() {
-  mark = "cupel-test-" + fs::random_hex(6);
+void BubblewrapLab::set_up() {
   auto looked = worker::look_at_host(mark);
   ASSERT_TRUE(looked) << looked.error().text();
   host = *looked;
@@ -41,14 +33,10 @@ void BubblewrapTest::SetUp() {
   write_root(writer->root());
   const auto finished = writer->finish({{"cupel.image.cc", "0"}});
   ASSERT_TRUE(finished) << finished.error().text();
-  mounts.source = scratch.open_dir("src");
-  write_file(mounts.source + "/go.mod", "module example.com/a\n\ngo 1.22\n");
-  mounts.modcache = scratch.open_dir("modcache");
-  mounts.gocache = scratch.open_dir("gocache");
   rebuild(options());
 }
 
-void BubblewrapTest::TearDown() {
+void BubblewrapLab::tear_down() {
   for (const std::string& process : left_behind()) ADD_FAILURE() << "left behind: " << process;
   if (runs) {
     EXPECT_EQ(runs->unremoved_count(), 0U);
@@ -57,7 +45,7 @@ void BubblewrapTest::TearDown() {
   if (auto again = worker::look_at_host(mark)) again->cgroups.close();
 }
 
-worker::BubblewrapOptions BubblewrapTest::options() const {
+worker::BubblewrapOptions BubblewrapLab::options() const {
   worker::BubblewrapOptions all;
   all.context.worker = WorkerId{11};
   all.context.wrapper_path = std::string(CUPEL_BINARY_DIR) + "/bin/cupel-init";
@@ -69,40 +57,26 @@ worker::BubblewrapOptions BubblewrapTest::options() const {
   return all;
 }
 
-void BubblewrapTest::rebuild(worker::BubblewrapOptions options) {
+void BubblewrapLab::rebuild(worker::BubblewrapOptions options) {
   rebuild(host, std::move(options));
 }
 
-void BubblewrapTest::rebuild(worker::BubblewrapHost machine, worker::BubblewrapOptions options) {
+void BubblewrapLab::rebuild(worker::BubblewrapHost machine, worker::BubblewrapOptions options) {
   runs = std::make_unique<worker::BubblewrapRuns>(io.get_executor(), files, std::move(machine),
                                                   std::move(options));
   // The one before took its folders along.
   host = *worker::look_at_host(mark);
 }
 
-worker::RunRequest BubblewrapTest::shell(const std::string& script) {
-  worker::RunRequest request;
-  request.profile = worker::Profile::execute;
-  request.campaign = CampaignId{1};
-  request.task = TaskId{2};
-  request.token = Token{3};
-  request.command = {"sh", "-c", script, mark};
-  request.image = image;
-  request.mounts = mounts;
-  request.limits.memory_bytes = 256ULL << 20U;
-  request.limits.tmp_bytes = 32ULL << 20U;
-  request.limits.pids = 64;
-  request.limit = std::chrono::seconds(30);
-  return request;
+void BubblewrapLab::set_mount_budget(std::optional<std::uint64_t> bytes,
+                                     std::optional<std::uint64_t> inodes) {
+  worker::BubblewrapOptions tight = options();
+  tight.mount_budget.bytes = bytes.value_or(tight.mount_budget.bytes);
+  tight.mount_budget.inodes = inodes.value_or(tight.mount_budget.inodes);
+  rebuild(std::move(tight));
 }
 
-worker::RunReport BubblewrapTest::run(worker::RunRequest request,
-                                      std::shared_ptr<worker::CancelToken> cancel,
-                                      worker::OutputSink sink) {
-  return await(io, runs->run(std::move(request), std::move(cancel), std::move(sink)));
-}
-
-std::vector<std::string> BubblewrapTest::left_behind() const {
+std::vector<std::string> BubblewrapLab::left_behind() {
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "cmdline");

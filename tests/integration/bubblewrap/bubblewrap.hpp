@@ -2,7 +2,7 @@
 /// our own.
 #pragma once
 
-#include "tests/integration/sandbox/sandbox.hpp"
+#include "tests/integration/sandbox/run_lab.hpp"
 #include "worker/bubblewrap/bubblewrap_runs.hpp"
 
 #include <gtest/gtest.h>
@@ -13,31 +13,29 @@
 
 namespace cupel::test {
 
-class BubblewrapTest : public ::testing::Test {
- protected:
-  void SetUp() override;
-  void TearDown() override;
+class BubblewrapLab : public RunLab {
+ public:
+  void set_up() override;
+  void tear_down() override;
+  worker::RunPort& port() override { return *runs; }
+  std::size_t runs_under_way() const override { return runs->live_runs().size(); }
+  std::vector<std::string> left_behind() override;
+  void set_mount_budget(std::optional<std::uint64_t> bytes,
+                        std::optional<std::uint64_t> inodes) override;
 
-  /// An execute run of a shell script in the test image.
-  [[nodiscard]] worker::RunRequest shell(const std::string& script);
-  [[nodiscard]] worker::RunReport run(worker::RunRequest request,
-                                      std::shared_ptr<worker::CancelToken> cancel = nullptr,
-                                      worker::OutputSink sink = {});
   [[nodiscard]] worker::BubblewrapOptions options() const;
   void rebuild(worker::BubblewrapOptions options);
   /// With other means of the host: without control groups, say.
   void rebuild(worker::BubblewrapHost host, worker::BubblewrapOptions options);
-  /// Processes of this machine that belong to the sandboxes of this test.
-  [[nodiscard]] std::vector<std::string> left_behind() const;
 
-  boost::asio::io_context io{1};
-  boost::asio::thread_pool files{2};
-  ScratchDir scratch;
   worker::BubblewrapHost host;
   std::unique_ptr<worker::BubblewrapRuns> runs;
-  std::string image;
-  worker::RunMounts mounts;
-  std::string mark;  ///< Stands in the command line of every run.
+};
+
+class BubblewrapTest : public ::testing::Test, protected BubblewrapLab {
+ protected:
+  void SetUp() override { set_up(); }
+  void TearDown() override { tear_down(); }
 };
 
 }  // namespace cupel::test

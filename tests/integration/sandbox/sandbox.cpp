@@ -1,20 +1,20 @@
 #include "tests/integration/sandbox/sandbox.hpp"
 
 #include "common/fs/files.hpp"
+#include "worker/core/engine/seccomp.hpp"
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace cupel::test {
 
 namespace {
-
-constexpr const char* kBusybox = "/bin/busybox";  // package busybox-static
 
 /// One entry of a ustar archive, with its padding.
 std::string tar_entry(const std::string& name, char type, unsigned mode, const std::string& content,
@@ -51,7 +51,7 @@ std::string tar_entry(const std::string& name, char type, unsigned mode, const s
 }
 
 std::string root_file_system() {
-  std::ifstream file(kBusybox, std::ios::binary);
+  std::ifstream file(kBusyboxOfHost, std::ios::binary);
   const std::string busybox((std::istreambuf_iterator<char>(file)), {});
   std::string tar;
   for (const char* const dir :
@@ -60,13 +60,8 @@ std::string root_file_system() {
   }
   tar += tar_entry("tmp/", '5', 01777, {});
   tar += tar_entry("bin/busybox", '0', 0755, busybox);
-  for (const char* const name :
-       {"sh",   "cat",   "echo",   "sleep", "env",      "id",    "ls",    "dd",
-        "yes",  "head",  "kill",   "touch", "wget",     "mkdir", "chmod", "rm",
-        "true", "false", "printf", "seq",   "ps",       "tr",    "wc",    "test",
-        "find", "ip",    "setsid", "mount", "readlink", "tail",  "grep"}) {
-    tar += tar_entry(std::string("bin/") + name, '2', 0777, {}, "busybox");
-  }
+  for (const std::string& name : busybox_names())
+    tar += tar_entry("bin/" + name, '2', 0777, {}, "busybox");
   tar += tar_entry("etc/passwd", '0', 0644,
                    "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n");
   tar.append(1024, '\0');
@@ -85,34 +80,20 @@ docker::ByteSource once(std::string bytes) {
 
 }  // namespace
 
-ScratchDir::ScratchDir() : path_(std::string(CUPEL_BINARY_DIR) + "/scratch-" + fs::random_hex(6)) {
-  std::filesystem::create_directories(path_);
-  ::chmod(path_.c_str(), 0700);
-}
-
-ScratchDir::~ScratchDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string ScratchDir::open_dir(const std::string& name) const {
-  std::string dir = path_ + "/" + name + "-" + fs::random_hex(3);
-  std::filesystem::create_directories(dir);
-  ::chmod(dir.c_str(), 0777);
-  return dir;
-}
-
-void write_file(const std::string& path, std::string_view content) {
-  std::ofstream(path, std::ios::binary) << content;
-}
-
-void SandboxTest::SetUp() {
-  const Result<std::string> socket = docker::find_socket({});
-  ASSERT_TRUE(socket) << "these tests need an engine: " << socket.error().text();
+void SandboxLab::set_up() {
+  if (wanted_.socket.empty()) {
+    std::map<std::string, std::string> environment;
+    if (const char* const named = std::getenv("DOCKER_HOST")) environment["DOCKER_HOST"] = named;
+    const Result<std::string> found = docker::find_socket(environment);
+    ASSERT_TRUE(found) << "these tests need an engine: " << found.error().text();
+    wanted_.socket = *found;
+  }
   engine = std::make_unique<docker::Client>(io.get_executor(),
-                                            docker::ClientOptions{.socket_path = *socket});
+                                            docker::ClientOptions{.socket_path = wanted_.socket});
   const auto version = await(io, engine->negotiate());
   ASSERT_TRUE(version) << version.error().text();
+  quirks_ = engine::quirks_of(*version);
+  write_file(scratch.path() + "/seccomp.json", worker::seccomp_profile());
   tag_ = fs::random_hex(6);
   docker::ImportRequest import{.repository = "cupel-test/busybox",
                                .tag = tag_,
@@ -124,14 +105,10 @@ void SandboxTest::SetUp() {
   ASSERT_TRUE(imported) << imported.error().text();
   image = *imported;
   fleet = FleetId{fs::random_u64() >> 1U | 1U};
-  mounts.source = scratch.open_dir("src");
-  write_file(mounts.source + "/go.mod", "module example.com/a\n\ngo 1.22\n");
-  mounts.modcache = scratch.open_dir("modcache");
-  mounts.gocache = scratch.open_dir("gocache");
   rebuild(options());
 }
 
-void SandboxTest::TearDown() {
+void SandboxLab::tear_down() {
   if (!engine) return;
   for (const docker::ContainerSummary& container : our_containers()) {
     ADD_FAILURE() << "left behind: " << container.name << " (" << container.state << ")";
@@ -141,7 +118,7 @@ void SandboxTest::TearDown() {
   EXPECT_TRUE(removed) << removed.error().text();
 }
 
-worker::ExecutorOptions SandboxTest::options() const {
+worker::ExecutorOptions SandboxLab::options() const {
   worker::ExecutorOptions all;
   all.context.fleet = fleet;
   all.context.worker = WorkerId{11};
@@ -149,39 +126,36 @@ worker::ExecutorOptions SandboxTest::options() const {
   all.context.wrapper_path = std::string(CUPEL_BINARY_DIR) + "/bin/cupel-init";
   all.context.goproxy = "https://proxy.invalid";
   all.context.gosumdb = "sum.invalid";
+  all.context.quirks = quirks_;
+  all.context.seccomp_file = scratch.path() + "/seccomp.json";
+  if (!wanted_.execute_runtime.empty())
+    all.context.runtimes.emplace(worker::Profile::execute, wanted_.execute_runtime);
   all.mount_budget.reserve_bytes = 1U << 20U;
   all.dump_grace = std::chrono::seconds(1);
   return all;
 }
 
-void SandboxTest::rebuild(worker::ExecutorOptions options) {
+void SandboxLab::rebuild(worker::ExecutorOptions options) {
   executor =
       std::make_unique<worker::RunExecutor>(io.get_executor(), *engine, files, std::move(options));
 }
 
-worker::RunRequest SandboxTest::shell(const std::string& script) {
-  worker::RunRequest request;
-  request.profile = worker::Profile::execute;
-  request.campaign = CampaignId{1};
-  request.task = TaskId{2};
-  request.token = Token{3};
-  request.command = {"sh", "-c", script};
-  request.image = image;
-  request.mounts = mounts;
-  request.limits.memory_bytes = 256ULL << 20U;
-  request.limits.tmp_bytes = 32ULL << 20U;
-  request.limits.pids = 64;
-  request.limit = std::chrono::seconds(30);
-  return request;
+void SandboxLab::set_mount_budget(std::optional<std::uint64_t> bytes,
+                                  std::optional<std::uint64_t> inodes) {
+  worker::ExecutorOptions tight = options();
+  tight.mount_budget.bytes = bytes.value_or(tight.mount_budget.bytes);
+  tight.mount_budget.inodes = inodes.value_or(tight.mount_budget.inodes);
+  rebuild(std::move(tight));
 }
 
-worker::RunReport SandboxTest::run(worker::RunRequest request,
-                                   std::shared_ptr<worker::CancelToken> cancel,
-                                   worker::OutputSink sink) {
-  return await(io, executor->run(std::move(request), std::move(cancel), std::move(sink)));
+std::vector<std::string> SandboxLab::left_behind() {
+  std::vector<std::string> all;
+  for (const docker::ContainerSummary& container : our_containers())
+    all.push_back(container.name + " (" + container.state + ")");
+  return all;
 }
 
-std::vector<docker::ContainerSummary> SandboxTest::our_containers() {
+std::vector<docker::ContainerSummary> SandboxLab::our_containers() {
   std::vector<std::string> labels{std::string(worker::label::kFleet) + "=" + fleet.text()};
   const auto listed = await(io, engine->list(std::move(labels)));
   EXPECT_TRUE(listed) << listed.error().text();

@@ -264,6 +264,28 @@ TEST_F(ClientTest, AnOldEngineIsRefusedWithAMessageAndANewOneIsSpokenToInItsWord
           "GET /v1.45/containers/json?all=1&filters=%7B%22label%22%3A%5B%22cupel.fleet%3Df-1"));
 }
 
+TEST_F(ClientTest, AListOfEverythingHasNoEmptyFilter) {
+  Client& podman = client({plain(200, "[]")});
+
+  const auto all = await(podman.image_list({}));
+
+  ASSERT_TRUE(all) << all.error().text();
+  EXPECT_THAT(engine->requests().at(0), HasSubstr("/images/json?filters=%7B%7D "));
+}
+
+TEST_F(ClientTest, AnImportNamesTheTagWithinTheRepository) {
+  Client& podman = client({plain(200, R"({"status":"sha256:aa"})"
+                                      "\n")});
+
+  const auto id = await(podman.image_import(
+      {.repository = "cupel/go", .tag = "1.26-cc", .changes = {}, .message = "m"},
+      []() -> boost::asio::awaitable<Result<std::string>> { co_return std::string(); }));
+
+  ASSERT_TRUE(id) << id.error().text();
+  EXPECT_EQ(*id, "sha256:aa");
+  EXPECT_THAT(engine->requests().at(0), HasSubstr("&repo=cupel%2Fgo%3A1.26-cc&message=m"));
+}
+
 // ---- logs
 // ------------------------------------------------------------------------------------------
 

@@ -21,6 +21,10 @@ TEST(KillStatus, AcceptsOnlyTheStatusesThatMeanTheContainerDoesNotRun) {
   for (const unsigned status : {200U, 304U, 500U})
     EXPECT_FALSE(kill_status(status, "", "k")) << status;
   EXPECT_TRUE(kill_status(500, R"({"message":"Container abc is not running"})", "k"));
+  EXPECT_TRUE(kill_status(
+      500,
+      R"({"cause":"container state improper","message":"can only kill running containers. 0e3a is in state exited: container state improper","response":500})",
+      "k"));
 }
 
 TEST(RemoveStatus, TellsGoneFromARemovalUnderWay) {
@@ -35,6 +39,12 @@ TEST(RemoveStatus, TellsGoneFromARemovalUnderWay) {
   ASSERT_FALSE(runs);
   EXPECT_EQ(runs.error().code, Errc::conflict);
   EXPECT_FALSE(remove_status(500, R"({"message":"device or resource busy"})", "r"));
+  const auto runs_in_podman = remove_status(
+      500,
+      R"({"cause":"container state improper","message":"cannot remove container 0e3a as it is running - running or paused containers cannot be removed without force: container state improper","response":500})",
+      "r");
+  ASSERT_FALSE(runs_in_podman);
+  EXPECT_EQ(runs_in_podman.error().code, Errc::conflict);
 }
 
 TEST(CreateStatus, SaysWhichFailureItIs) {
@@ -42,6 +52,14 @@ TEST(CreateStatus, SaysWhichFailureItIs) {
   EXPECT_EQ(create_status(404, kMessage, "c").error().code, Errc::image_missing);
   EXPECT_EQ(create_status(409, kMessage, "c").error().code, Errc::already_exists);
   EXPECT_EQ(create_status(500, kMessage, "c").error().code, Errc::engine_refused);
+  EXPECT_EQ(
+      create_status(
+          500,
+          R"({"cause":"that name is already in use","message":"container create: creating container storage: the container name \"zw\" is already in use by 776b. You have to remove that container to be able to reuse that name: that name is already in use","response":500})",
+          "c")
+          .error()
+          .code,
+      Errc::already_exists);
   EXPECT_EQ(create_status(500, kMessage, "c").error().detail, "the engine's words");
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 
 namespace cupel::worker {
@@ -101,6 +102,53 @@ TEST(ContainerSpec, EveryProfileIsExactlyItsGoldenFile) {
   RunRequest workspace = request(Profile::execute);
   workspace.go.workspace = "go.work";
   expect_golden("execute_workspace", spec_of(workspace));
+}
+
+ProfileContext podman_context() {
+  ProfileContext podman = context();
+  podman.quirks = {.foreign_variables = true,
+                   .seccomp_by_file = true,
+                   .drops_runtime = true,
+                   .writable_folders = {"/run", "/var/tmp"},
+                   .processes_max = 32768};
+  podman.seccomp_file = "/data/seccomp.json";
+  return podman;
+}
+
+TEST(ContainerSpec, WhatAnEngineAddsUnlessItIsToldIsClosed) {
+  const auto spec = container_spec(request(Profile::execute), podman_context(), image(), kRun);
+
+  ASSERT_TRUE(spec) << spec.error().text();
+  const json parsed = json::parse(*spec);
+  EXPECT_EQ(parsed["HostConfig"]["SecurityOpt"][1], "seccomp=/data/seccomp.json");
+  for (const json& variable : parsed["Env"])
+    EXPECT_NE(variable.get<std::string>().find('='), std::string::npos)
+        << "a bare name takes the engine's own variable: " << variable;
+  expect_golden("execute_podman", parsed);
+}
+
+TEST(KeptVariables, AreTheProfilesWhereTheEngineLeavesOthers) {
+  const RunRequest wanted = request(Profile::execute);
+
+  const auto kept = kept_variables(wanted, podman_context(), image(), {});
+
+  ASSERT_TRUE(kept);
+  const auto environment = profile_environment(wanted, podman_context(), image()).value();
+  EXPECT_EQ(kept->size(), environment.size() + 1);
+  EXPECT_EQ(kept->front(), "HOSTNAME");
+  EXPECT_TRUE(std::ranges::find(*kept, "SECRET") == kept->end());
+  EXPECT_TRUE(kept_variables(wanted, context(), image(), {})->empty());
+}
+
+TEST(ContainerSpec, AProfileHasTheRuntimeThatIsSetForIt) {
+  ProfileContext with_runtime = context();
+  with_runtime.runtimes = {{Profile::execute, "runsc"}};
+
+  const auto execute = container_spec(request(Profile::execute), with_runtime, image(), kRun);
+  const auto acquire = container_spec(request(Profile::acquire), with_runtime, image(), kRun);
+
+  EXPECT_EQ(json::parse(execute.value())["HostConfig"]["Runtime"], "runsc");
+  EXPECT_FALSE(json::parse(acquire.value())["HostConfig"].contains("Runtime"));
 }
 
 RunIdentity enforced() {

@@ -66,12 +66,13 @@ Json bind_mount(const BoundMount& mount) {
           {"BindOptions", {{"Propagation", "rprivate"}}}};
 }
 
-/// "NAME=value" for what the profile sets, and a bare "NAME" for what only the image sets: the
-/// engine removes such a variable. HOSTNAME is the engine's own.
+/// "NAME=value" for what the profile sets, and a bare "NAME" for what only the image sets: Docker
+/// removes such a variable. HOSTNAME is the engine's own.
 Json environment_list(const std::map<std::string, std::string>& environment,
-                      const ImageTraits& image) {
+                      const ImageTraits& image, const engine::Quirks& quirks) {
   Json list = Json::array();
   for (const auto& [name, value] : environment) list.push_back(name + "=" + value);
+  if (quirks.foreign_variables) return list;  // the wrapper removes them
   std::vector<std::string> removed;
   for (const std::string& entry : image.facts.environment) {
     std::string name = entry.substr(0, entry.find('='));
@@ -100,11 +101,30 @@ void set_network(Json& config, const RunRequest& request, const ProfileContext& 
                        {"net.ipv6.conf.default.disable_ipv6", "1"}};
 }
 
+Json tmpfs_list(const RunLimits& limits, const engine::Quirks& quirks) {
+  Json list = {
+      {"/tmp", "rw,nosuid,nodev,exec,mode=1777,size=" + std::to_string(run_tmp_bytes(limits))}};
+  for (const std::string_view folder : quirks.writable_folders)
+    list[std::string(folder)] = "ro,nosuid,nodev,noexec,size=4096";
+  return list;
+}
+
+Json ulimit_list(const engine::Quirks& quirks) {
+  Json list = {{{"Name", "nofile"}, {"Soft", kRunOpenFilesMax}, {"Hard", kRunOpenFilesMax}},
+               {{"Name", "core"}, {"Soft", 0}, {"Hard", 0}}};
+  if (quirks.processes_max > 0) {
+    list.push_back(
+        {{"Name", "nproc"}, {"Soft", quirks.processes_max}, {"Hard", quirks.processes_max}});
+  }
+  return list;
+}
+
 Json host_config(const RunRequest& request, const ProfileContext& context, Json mounts,
                  const RunEgress& egress) {
   const RunLimits& limits = request.limits;
   Json security = Json::array({"no-new-privileges"});
-  if (context.own_seccomp) security.push_back("seccomp=" + seccomp_profile());
+  security.push_back("seccomp=" +
+                     (context.quirks.seccomp_by_file ? context.seccomp_file : seccomp_profile()));
   Json config = {
       {"Mounts", std::move(mounts)},
       {"ReadonlyRootfs", true},
@@ -113,15 +133,12 @@ Json host_config(const RunRequest& request, const ProfileContext& context, Json 
       {"SecurityOpt", std::move(security)},
       {"IpcMode", "private"},
       {"ShmSize", kRunShmBytes},
-      {"Tmpfs",
-       {{"/tmp", "rw,nosuid,nodev,exec,mode=1777,size=" + std::to_string(run_tmp_bytes(limits))}}},
+      {"Tmpfs", tmpfs_list(limits, context.quirks)},
       {"NanoCpus", std::uint64_t{limits.cpu_millis} * 1'000'000},
       {"Memory", limits.memory_bytes},
       {"MemorySwap", limits.memory_bytes},
       {"PidsLimit", limits.pids},
-      {"Ulimits",
-       {{{"Name", "nofile"}, {"Soft", kRunOpenFilesMax}, {"Hard", kRunOpenFilesMax}},
-        {{"Name", "core"}, {"Soft", 0}, {"Hard", 0}}}},
+      {"Ulimits", ulimit_list(context.quirks)},
       {"LogConfig",
        {{"Type", "json-file"},
         {"Config",
@@ -131,7 +148,8 @@ Json host_config(const RunRequest& request, const ProfileContext& context, Json 
       {"Init", false},
   };
   set_network(config, request, context, egress);
-  if (!context.runtime.empty()) config["Runtime"] = context.runtime;
+  const auto runtime = context.runtimes.find(request.profile);
+  if (runtime != context.runtimes.end()) config["Runtime"] = runtime->second;
   return config;
 }
 
@@ -164,6 +182,17 @@ Result<std::vector<BoundMount>> run_mounts(const RunRequest& request, const Prof
     mounts->push_back({context.netrc, std::string(kNetrcPath), false});
   }
   return mounts;
+}
+
+Result<std::vector<std::string>> kept_variables(const RunRequest& request,
+                                                const ProfileContext& context,
+                                                const ImageTraits& image, const RunEgress& egress) {
+  if (!context.quirks.foreign_variables) return std::vector<std::string>();
+  const auto environment = profile_environment(request, context, image, egress);
+  if (!environment) return environment.error();
+  std::vector<std::string> names = {"HOSTNAME"};
+  for (const auto& [name, value] : *environment) names.push_back(name);
+  return names;
 }
 
 Result<void> check_request(const RunRequest& request, const ImageTraits& image) {
@@ -266,7 +295,7 @@ Result<std::string> container_spec(const RunRequest& request, const ProfileConte
       {"Image", request.image},
       {"User", kContainerUser},
       {"Hostname", "cupel"},
-      {"Env", environment_list(*environment, image)},
+      {"Env", environment_list(*environment, image, context.quirks)},
       {"Entrypoint", Json::array({kWrapperPath})},
       {"Cmd", request.command},
       {"WorkingDir", *workdir},

@@ -7,6 +7,7 @@
 #include "common/core/ids.hpp"
 #include "common/core/time.hpp"
 #include "common/engine/answers.hpp"
+#include "common/engine/quirks.hpp"
 #include "worker/core/engine/run.hpp"
 
 #include <map>
@@ -36,8 +37,10 @@ struct ProfileContext {
   /// HTTP_PROXY and friends for the same three profiles; may be empty.
   std::map<std::string, std::string> proxy_environment;
   std::string egress_network = "bridge";  ///< Engine network of acquire, mutate and tool.
-  std::string runtime;                    ///< Engine runtime; empty = the engine's default.
-  bool own_seccomp = true;  ///< Off only where the engine can't take a profile by value.
+  /// Engine runtime of a profile, as the engine lists it; none: the engine's default.
+  std::map<Profile, std::string> runtimes;
+  engine::Quirks quirks = {};
+  std::string seccomp_file = {};  ///< Holds seccomp_profile(), where the engine wants a file.
 };
 
 /// The way out of a run that has a network.
@@ -103,6 +106,14 @@ inline constexpr std::uint32_t kContainerUid = 65534;
 [[nodiscard]] Result<std::vector<BoundMount>> run_mounts(const RunRequest& request,
                                                          const ProfileContext& context,
                                                          const RunEgress& egress = {});
+
+/// Names of all variables that the command may see, for the wrapper to remove the others: the
+/// profile's and HOSTNAME. Empty where the engine leaves no others.
+/// Errors: those of profile_environment().
+[[nodiscard]] Result<std::vector<std::string>> kept_variables(const RunRequest& request,
+                                                              const ProfileContext& context,
+                                                              const ImageTraits& image,
+                                                              const RunEgress& egress);
 
 /// Where the command begins, in the container. Errors: refused_by_policy.
 [[nodiscard]] Result<std::string> run_workdir(const RunRequest& request);

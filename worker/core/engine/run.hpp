@@ -8,6 +8,7 @@
 #include "common/core/settings.hpp"
 #include "common/core/time.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ namespace cupel::worker {
 
 /// The rows of the profile table. A profile decides mounts' modes, network, environment.
 enum class Profile : std::uint8_t { acquire, mutate, execute, tool };
+inline constexpr std::array kProfiles = {Profile::acquire, Profile::mutate, Profile::execute,
+                                         Profile::tool};
 [[nodiscard]] std::string_view name(Profile profile);
 
 /// A file that the worker keeps in its download cache, whatever else comes and goes there.

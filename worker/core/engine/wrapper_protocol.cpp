@@ -107,6 +107,10 @@ Result<std::string> encode_orders(const WrapperOrders& orders) {
     if (!fits_line(path)) return bad(path);
     text += "have " + path + "\n";
   }
+  for (const std::string& name : orders.keep) {
+    if (!fits_line(name)) return bad(name);
+    text += "keep " + name + "\n";
+  }
   text += "run\n";
   if (text.size() > kOrdersBytesMax) {
     return Error{.code = Errc::too_large,

@@ -31,6 +31,8 @@ struct WrapperOrders {
   std::vector<Digest> digests = {};       ///< Files that must have this content.
   std::vector<Mark> marks = {};           ///< Files that must hold this text.
   std::vector<std::string> present = {};  ///< Paths that must exist.
+  /// The only variables that the command sees; empty: all that the wrapper has. At most 128.
+  std::vector<std::string> keep = {};
 };
 
 /// Errors: too_large, bad_value (a path or text that can't stand in a line).

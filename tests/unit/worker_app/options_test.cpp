@@ -1,0 +1,52 @@
+#include "worker/app/options.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+namespace cupel::worker {
+namespace {
+
+Result<Options> options_with(const std::vector<std::string>& more) {
+  config::Inputs inputs;
+  inputs.arguments = {"--data-dir=/d", "--coordinator-control=tcp://c.example.com:1",
+                      "--coordinator-bulk=tcp://c.example.com:2", "--coordinator-key=k",
+                      "--key-file=/k"};
+  inputs.arguments.insert(inputs.arguments.end(), more.begin(), more.end());
+  inputs.read_file = [](const std::string&) { return Error{Errc::not_found, "", "", ""}; };
+  inputs.expand = [](const std::string&) { return std::vector<std::string>(); };
+  const auto loaded = config::load(settings_schema(), inputs);
+  EXPECT_FALSE(loaded.exit_code) << loaded.err;
+  return options_from(loaded.settings);
+}
+
+TEST(OptionsFrom, ReadsTheRuntimeOfEachProfile) {
+  EXPECT_TRUE(options_with({})->runtimes.empty());
+
+  const auto options = options_with({"--runtimes=execute=runsc,tool=kata"});
+
+  ASSERT_TRUE(options) << options.error().text();
+  EXPECT_EQ(options->runtimes,
+            (std::map<Profile, std::string>{{Profile::execute, "runsc"}, {Profile::tool, "kata"}}));
+}
+
+TEST(OptionsFrom, RefusesRuntimesThatSayNothingOrTooMuch) {
+  for (const char* const bad : {"--runtimes=runsc", "--runtimes=execute=", "--runtimes=exec=runsc",
+                                "--runtimes=execute=runsc,execute=kata"}) {
+    const auto options = options_with({bad});
+    ASSERT_FALSE(options) << bad;
+    EXPECT_EQ(options.error().code, Errc::bad_config) << bad;
+    EXPECT_THAT(options.error().what, ::testing::HasSubstr("runtimes")) << bad;
+  }
+}
+
+TEST(OptionsFrom, RefusesRuntimesWhereThereIsNoEngineToHaveThem) {
+  const auto options = options_with({"--engine=bubblewrap", "--runtimes=execute=runsc"});
+
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().code, Errc::bad_config);
+}
+
+}  // namespace
+}  // namespace cupel::worker
