@@ -2,11 +2,13 @@
 
 #include "common/fs/files.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -179,6 +181,30 @@ worker::RunReport SandboxTest::run(worker::RunRequest request,
                                    std::shared_ptr<worker::CancelToken> cancel,
                                    worker::OutputSink sink) {
   return await(io, executor->run(std::move(request), std::move(cancel), std::move(sink)));
+}
+
+std::string SandboxTest::toolchain(const std::string& with_compiler) {
+  std::vector<std::string> labels{"cupel.image.go", "cupel.image.cc=" + with_compiler};
+  const auto images = await(io, engine->image_list(std::move(labels)));
+  EXPECT_TRUE(images) << images.error().text();
+  if (!images || images->empty()) {
+    std::cout << "no toolchain image with cupel.image.cc=" << with_compiler << " here\n";
+    return {};
+  }
+  return std::ranges::max_element(
+             *images, {},
+             [](const docker::ImageFacts& one) { return one.labels.at("cupel.image.go"); })
+      ->id;
+}
+
+worker::RunRequest SandboxTest::go(const std::string& toolchain_image,
+                                   std::vector<std::string> command) {
+  worker::RunRequest request = shell("");
+  request.image = toolchain_image;
+  request.command = std::move(command);
+  request.limits = RunLimits{};
+  request.limit = std::chrono::seconds(300);
+  return request;
 }
 
 std::vector<docker::ContainerSummary> SandboxTest::our_containers() {
