@@ -8,27 +8,28 @@ namespace cupel::scenarios {
 namespace {
 
 using text::Node;
-using Kind = Action::Kind;
+using ActionKind = Action::Kind;
 
-const std::vector<std::pair<std::string, Kind>>& action_words() {
-  static const std::vector<std::pair<std::string, Kind>> kWords = {{"work", Kind::work},
-                                                                   {"healthy", Kind::healthy},
-                                                                   {"answer", Kind::answer},
-                                                                   {"head", Kind::head},
-                                                                   {"bytes", Kind::bytes},
-                                                                   {"chunk", Kind::chunk},
-                                                                   {"last_chunk", Kind::last_chunk},
-                                                                   {"frame", Kind::frame},
-                                                                   {"log", Kind::log},
-                                                                   {"pause", Kind::pause},
-                                                                   {"until", Kind::until},
-                                                                   {"repeat", Kind::repeat},
-                                                                   {"piece", Kind::piece},
-                                                                   {"down", Kind::down},
-                                                                   {"set", Kind::set},
-                                                                   {"upgrade", Kind::upgrade},
-                                                                   {"close", Kind::close},
-                                                                   {"hang", Kind::hang}};
+const std::vector<std::pair<std::string, ActionKind>>& action_words() {
+  static const std::vector<std::pair<std::string, ActionKind>> kWords = {
+      {"work", ActionKind::work},
+      {"healthy", ActionKind::healthy},
+      {"answer", ActionKind::answer},
+      {"head", ActionKind::head},
+      {"bytes", ActionKind::bytes},
+      {"chunk", ActionKind::chunk},
+      {"last_chunk", ActionKind::last_chunk},
+      {"frame", ActionKind::frame},
+      {"log", ActionKind::log},
+      {"pause", ActionKind::pause},
+      {"until", ActionKind::until},
+      {"repeat", ActionKind::repeat},
+      {"piece", ActionKind::piece},
+      {"down", ActionKind::down},
+      {"set", ActionKind::set},
+      {"upgrade", ActionKind::upgrade},
+      {"close", ActionKind::close},
+      {"hang", ActionKind::hang}};
   return kWords;
 }
 
@@ -38,7 +39,7 @@ std::vector<std::string> action_names() {
   return names;
 }
 
-std::optional<Kind> action_kind(std::string_view word) {
+std::optional<ActionKind> action_kind(std::string_view word) {
   for (const auto& [name, kind] : action_words()) {
     if (name == word) return kind;
   }
@@ -90,45 +91,45 @@ std::vector<Action> read_actions(Reader& reader, const Node& node, int depth);
 /// The value of an action that has one.
 void read_action_value(Reader& reader, const Node& value, Action& action, int depth) {
   switch (action.kind) {
-    case Kind::work:
+    case ActionKind::work:
       if (reader.keys(value, "work", {"after"})) reader.time(value, "after", action.time);
       return;
-    case Kind::healthy: action.stream = read_stream_wish(reader, value, "healthy"); return;
-    case Kind::log: action.stream = read_stream_wish(reader, value, "log"); return;
-    case Kind::answer:
-    case Kind::head: action.answer = read_answer(reader, value); return;
-    case Kind::bytes:
-    case Kind::chunk: action.bytes = reader.as_bytes(value, "bytes"); return;
-    case Kind::frame:
+    case ActionKind::healthy: action.stream = read_stream_wish(reader, value, "healthy"); return;
+    case ActionKind::log: action.stream = read_stream_wish(reader, value, "log"); return;
+    case ActionKind::answer:
+    case ActionKind::head: action.answer = read_answer(reader, value); return;
+    case ActionKind::bytes:
+    case ActionKind::chunk: action.bytes = reader.as_bytes(value, "bytes"); return;
+    case ActionKind::frame:
       read_frame(reader, value, action.frame_stream, action.bytes, action.frame_length, nullptr);
       return;
-    case Kind::pause: action.time = reader.as_time(value, "pause"); return;
-    case Kind::until:
+    case ActionKind::pause: action.time = reader.as_time(value, "pause"); return;
+    case ActionKind::until:
       action.word = reader.as_text(value, "until");
       if (action.word != "ended" && action.word != "gone" && action.word != "orders") {
         reader.fault(value, "until: unknown word '" + action.word + "'",
                      "known: ended, gone, orders");
       }
       return;
-    case Kind::repeat:
+    case ActionKind::repeat:
       if (!reader.keys(value, "repeat", {"times", "do"})) return;
       reader.number(value, "times", action.count, kTimesMax);
       if (const Node* const body = value.find("do"))
         action.body = read_actions(reader, *body, depth + 1);
       return;
-    case Kind::piece:
+    case ActionKind::piece:
       if (!reader.keys(value, "piece", {"bytes", "every"})) return;
       reader.number(value, "bytes", action.count, kTimesMax);
       reader.time(value, "every", action.time);
       if (action.count == 0) reader.fault(value, "piece: 'bytes' must be at least 1");
       return;
-    case Kind::down:
+    case ActionKind::down:
       if (!reader.keys(value, "down", {"for", "cut"})) return;
       reader.time(value, "for", action.time);
       action.word = "all";
       reader.word(value, "cut", action.word, {"all", "this"});
       return;
-    case Kind::set:
+    case ActionKind::set:
       if (value.is_map() && value.find("engine") != nullptr) {
         const Node& engine = *value.find("engine");
         if (!reader.keys(value, "set", {"engine"})) return;
@@ -139,17 +140,17 @@ void read_action_value(Reader& reader, const Node& value, Action& action, int de
       }
       action.part = read_part(reader, value, true);
       return;
-    case Kind::last_chunk:
-    case Kind::upgrade:
-    case Kind::close:
-    case Kind::hang: reader.fault(value, "this action takes no value"); return;
+    case ActionKind::last_chunk:
+    case ActionKind::upgrade:
+    case ActionKind::close:
+    case ActionKind::hang: reader.fault(value, "this action takes no value"); return;
   }
 }
 
-bool needs_value(Kind kind) {
-  return kind != Kind::work && kind != Kind::healthy && kind != Kind::log &&
-         kind != Kind::last_chunk && kind != Kind::upgrade && kind != Kind::close &&
-         kind != Kind::hang;
+bool needs_value(ActionKind kind) {
+  return kind != ActionKind::work && kind != ActionKind::healthy && kind != ActionKind::log &&
+         kind != ActionKind::last_chunk && kind != ActionKind::upgrade &&
+         kind != ActionKind::close && kind != ActionKind::hang;
 }
 
 Action read_action(Reader& reader, const Node& node, int depth) {
@@ -160,7 +161,7 @@ Action read_action(Reader& reader, const Node& node, int depth) {
     return action;
   }
   const std::string word = plain ? node.scalar : node.entries.front().key;
-  const std::optional<Kind> kind = action_kind(word);
+  const std::optional<ActionKind> kind = action_kind(word);
   if (!kind) {
     const std::string near = text::nearest_word(word, action_names());
     reader.fault(node, "unknown action '" + word + "'",

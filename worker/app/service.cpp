@@ -16,6 +16,7 @@
 #include "worker/app/host.hpp"
 #include "worker/app/kept_state.hpp"
 #include "worker/app/loop.hpp"
+#include "worker/app/readiness.hpp"
 #include "worker/app/run_side.hpp"
 #include "worker/core/agent/agent.hpp"
 
@@ -24,7 +25,6 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 #include <zmq.hpp>
 
@@ -36,7 +36,6 @@
 #include <mutex>
 #include <optional>
 #include <sys/stat.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 #include <utility>
 
@@ -82,13 +81,13 @@ class Service {
   void arm_tick();
   void arm_signals();
   void publish();
-  void announce_ready();
   void leave(int code, const std::string& text);
   void stop_all();
 
   const Options& options_;
   app::Metrics base_metrics_;
   WorkerMetrics metrics_;
+  Readiness readiness_{options_.ready_file};
   std::optional<KeptState> kept_;
   std::mutex outbox_mutex_;  // file pool threads
   Incarnation incarnation_{fs::random_u64()};
@@ -106,9 +105,7 @@ class Service {
   std::unique_ptr<asio::signal_set> signals_;
   std::optional<int> exit_code_;
   bool joined_ = false;
-  bool announced_ = false;
   int terminations_ = 0;
-  std::atomic<bool> ready_{false};
   std::atomic<bool> malformed_seen_{false};
 };
 
@@ -163,12 +160,13 @@ Result<void> Service::open_http() {
   http_->route_sync("GET", "/metrics", [this](const http::Request&) {
     return http::text_response(200, std::string(app::kMetricsContentType), base_metrics_.text());
   });
-  http_->route_sync("GET", "/-/healthy", [](const http::Request&) {
-    return http::text_response(200, "text/plain; charset=utf-8", "healthy\n");
-  });
-  http_->route_sync("GET", "/-/ready", [this](const http::Request&) {
-    return ready_ ? http::text_response(200, "text/plain; charset=utf-8", "ready\n")
-                  : http::text_response(503, "text/plain; charset=utf-8", "not ready\n");
+  const auto plain = [](unsigned status, std::string text) {
+    return http::text_response(status, "text/plain; charset=utf-8", std::move(text));
+  };
+  http_->route_sync("GET", "/-/healthy",
+                    [plain](const http::Request&) { return plain(200, "healthy\n"); });
+  http_->route_sync("GET", "/-/ready", [this, plain](const http::Request&) {
+    return readiness_.ready() ? plain(200, "ready\n") : plain(503, "not ready\n");
   });
   return http_->listen();
 }
@@ -267,22 +265,11 @@ void Service::publish() {
                                                                             status.last_contact);
   const bool ever = status.last_contact != TimePoint{};
   metrics_.agent(status, ever ? WallTime{async::wall_now().us - silent.count()} : WallTime{});
-  const bool ready = status.session == SessionState::ready && status.slots > 0 && !status.draining;
-  if (ready_.exchange(ready) != ready && ready) announce_ready();
-}
-
-void Service::announce_ready() {
-  if (std::exchange(announced_, true)) return;
-  if (!options_.ready_file.empty()) {
-    const nlohmann::json ready = {{"worker", kept_->worker.text()},
-                                  {"metrics", http_ ? http_->address() : ""}};
-    if (auto written = fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600);
-        !written) {
-      spdlog::warn("{}", written.error().text());
-    }
+  if (status.session == SessionState::ready && status.slots > 0 && !status.draining) {
+    readiness_.takes_tasks({kept_->worker, status.slots, http_ ? http_->address() : ""});
+  } else {
+    readiness_.takes_none();
   }
-  spdlog::info("ready: {} slots", agent_->status().slots);
-  ::sd_notify(0, "READY=1");
 }
 
 void Service::arm_tick() {
@@ -303,7 +290,7 @@ void Service::arm_signals() {
     spdlog::info(terminations_ == 1
                      ? "draining: running tasks end first; a second TERM stops at once"
                      : "stopping at once");
-    ::sd_notify(0, "STOPPING=1");
+    Readiness::stopping();
     step(Terminate{});
     if (!exit_code_) arm_signals();
   });
@@ -327,7 +314,7 @@ void Service::leave(int code, const std::string& text) {
 }
 
 void Service::stop_all() {
-  ready_ = false;
+  readiness_.takes_none();
   asio::post(run_.io(), [this] {
     asio::co_spawn(run_.io(), run_side_->shutdown(), [this](const std::exception_ptr& failure) {
       if (failure) spdlog::error("the run loop did not end in order");
@@ -384,6 +371,7 @@ int Service::run() {
   arm_tick();
   run_.start();
   bulk_.start();
+  Readiness::running();
   control_.io().run();
   stop_all();
   return exit_code_.value_or(1);
