@@ -13,11 +13,15 @@ std::string for_fish(const CommandWords& words) {
     std::string condition = path.empty() ? "__fish_use_subcommand" : "";
     for (std::size_t at = 0; at < path.size();) {
       const std::size_t end = std::min(path.find(' ', at), path.size());
-      condition += (condition.empty() ? "" : "; and ") +
-                   std::string("__fish_seen_subcommand_from ") + path.substr(at, end - at);
+      condition += condition.empty() ? "" : "; and ";
+      condition.append("__fish_seen_subcommand_from ").append(path, at, end - at);
       at = end + 1;
     }
-    out += "complete -c cupel -n '" + condition + "' -a '" + list + "'\n";
+    out.append("complete -c cupel -n '")
+        .append(condition)
+        .append("' -a '")
+        .append(list)
+        .append("'\n");
   }
   return out;
 }
@@ -25,21 +29,20 @@ std::string for_fish(const CommandWords& words) {
 /// A function of bash, which zsh takes as well.
 std::string bash_function(const CommandWords& words) {
   std::string cases;
-  for (const auto& [path, list] : words)
-    cases += "    \"" + path + "\") words=\"" + list + "\" ;;\n";
+  std::string known;
+  for (const auto& [path, list] : words) {
+    cases.append("    \"").append(path).append("\") words=\"").append(list).append("\" ;;\n");
+    if (!path.empty()) {
+      known.append(known.empty() ? "      \"" : "|\"").append(path).append("\"");
+    }
+  }
   return "_cupel() {\n"
          "  local current=\"${COMP_WORDS[COMP_CWORD]}\" path=\"\" word words=\"\" i\n"
          "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
          "    word=\"${COMP_WORDS[i]}\"\n"
          "    [[ \"$word\" == -* ]] && continue\n"
          "    case \"${path:+$path }$word\" in\n" +
-         [&words] {
-           std::string known;
-           for (const auto& [path, list] : words) {
-             if (!path.empty()) known += (known.empty() ? "      \"" : "|\"") + path + "\"";
-           }
-           return known + ") path=\"${path:+$path }$word\" ;;\n";
-         }() +
+         known + ") path=\"${path:+$path }$word\" ;;\n" +
          "    esac\n"
          "  done\n"
          "  case \"$path\" in\n" +

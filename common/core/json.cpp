@@ -91,8 +91,9 @@ class Reader {
   }
 
   template <typename T>
-  static void read(const Json& json, T& value, std::string path, std::optional<Error>& error,
-                   std::size_t list_max = kListMax) {
+  static void read(const Json& json, T& value,
+                   std::string path,  // NOLINT(performance-unnecessary-value-param): moved to parts
+                   std::optional<Error>& error, std::size_t list_max = kListMax) {
     if constexpr (std::is_enum_v<T>) {
       const auto parsed =
           json.is_string() ? parse_word<T>(json.get_ref<const std::string&>()) : std::optional<T>();

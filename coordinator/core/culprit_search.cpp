@@ -70,7 +70,7 @@ std::vector<ModuleTarget> probe_targets(const Question& question, const UnitInfo
                                         const Progress& progress) {
   const auto found = conclusion_of(question, unit, progress);
   const auto search = found ? search_of(question, progress, *found) : std::nullopt;
-  if (!search || !search->next) return {};
+  if (!search || !search->next || !progress.book.change) return {};
   return targets_of(*progress.book.change, *search->next);
 }
 
@@ -101,7 +101,7 @@ std::optional<Culprit> culprit_of(const Question& question, const UnitInfo& unit
                                   const Progress& progress) {
   const auto found = conclusion_of(question, unit, progress);
   const auto search = found ? search_of(question, progress, *found) : std::nullopt;
-  if (!search || search->next) return std::nullopt;
+  if (!search || search->next || !progress.book.change) return std::nullopt;
   return Culprit{targets_of(*progress.book.change, search->culprit),
                  progress.book.change->resolved.size(), progress.probes.size(), search->minimal};
 }

@@ -24,7 +24,7 @@ std::string time_text(Clock::time_point when) {
       std::chrono::duration_cast<std::chrono::microseconds>(when.time_since_epoch()).count();
   const std::time_t seconds = us / 1'000'000;
   std::tm parts{};
-  gmtime_r(&seconds, &parts);
+  (void)gmtime_r(&seconds, &parts);
   std::array<char, 64> text{};
   const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
   std::string fraction = std::to_string(us % 1'000'000);

@@ -200,7 +200,7 @@ class Judge {
 
   /// The side with fewer repeats, the after side first; nothing when a side has had its share.
   Conclusion ask() {
-    const std::size_t share = 2U * rules_.runs;
+    const std::size_t share = std::size_t{2} * rules_.runs;
     const auto wants = [&](const SideView& side) { return side.size() <= rules_.runs; };
     for (const bool after_side :
          {after_.size() <= before_.size(), after_.size() > before_.size()}) {

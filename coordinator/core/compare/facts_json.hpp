@@ -9,12 +9,12 @@
 namespace cupel::coordinator::compare {
 
 [[nodiscard]] nlohmann::json to_json(const Book& book);
-[[nodiscard]] Book book_from_json(const nlohmann::json& json);
+[[nodiscard]] Book book_from_json(const nlohmann::json& in);
 [[nodiscard]] nlohmann::json to_json(const ChangeNote& note);
 [[nodiscard]] nlohmann::json to_json(const Readiness& readiness);
 [[nodiscard]] nlohmann::json to_json(const Run& run);
 /// `marks`: how many there are; entries beyond it are left out.
-[[nodiscard]] Run run_from_json(const nlohmann::json& json, std::size_t marks);
+[[nodiscard]] Run run_from_json(const nlohmann::json& in, std::size_t marks);
 [[nodiscard]] nlohmann::json to_json(const Conditions& conditions);
 
 }  // namespace cupel::coordinator::compare

@@ -46,11 +46,12 @@ std::string mail_date(WallTime time) {
   const year_month_day date(day);
   const hh_mm_ss clock(at - day);
   std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%s, %u %s %d %02d:%02d:%02d +0000",
-                kDays.at(weekday(day).c_encoding()), static_cast<unsigned>(date.day()),
-                kMonths.at(static_cast<unsigned>(date.month()) - 1), static_cast<int>(date.year()),
-                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()));
+  (void)std::snprintf(text.data(), text.size(), "%s, %u %s %d %02d:%02d:%02d +0000",
+                      kDays.at(weekday(day).c_encoding()), static_cast<unsigned>(date.day()),
+                      kMonths.at(static_cast<unsigned>(date.month()) - 1),
+                      static_cast<int>(date.year()), static_cast<int>(clock.hours().count()),
+                      static_cast<int>(clock.minutes().count()),
+                      static_cast<int>(clock.seconds().count()));
   return text.data();
 }
 
@@ -68,7 +69,8 @@ std::string base64(std::string_view bytes) {
     for (std::size_t i = 0; i < 4; ++i) {
       out += i <= have ? kLetters[group >> (18 - 6 * i) & 0x3FU] : '=';
     }
-    if ((column += 4) == 76) {
+    column += 4;
+    if (column == 76) {
       out += '\n';
       column = 0;
     }

@@ -15,10 +15,10 @@ constexpr std::size_t kProblemsMax = 10'000;
 
 /// Progress of the go command that says nothing about the code.
 bool is_chatter(std::string_view line) {
-  constexpr std::array<std::string_view, 7> starts = {
+  constexpr std::array<std::string_view, 7> kStarts = {
       "go: downloading ", "go: finding ", "go: extracting ", "go: warning: ",
       "go: found ",       "go: added ",   "go: upgraded "};
-  return std::ranges::any_of(starts,
+  return std::ranges::any_of(kStarts,
                              [&](std::string_view start) { return line.starts_with(start); });
 }
 
@@ -161,16 +161,16 @@ std::string canonical_package(std::string_view import_path) {
     binary = path.substr(bracket + 2, path.size() - bracket - 3);
     path = path.substr(0, bracket);
   }
-  constexpr std::string_view suffix = ".test";
-  if (binary.ends_with(suffix)) {
-    const std::string_view tested = binary.substr(0, binary.size() - suffix.size());
+  constexpr std::string_view kSuffix = ".test";
+  if (binary.ends_with(kSuffix)) {
+    const std::string_view tested = binary.substr(0, binary.size() - kSuffix.size());
     if (path.size() == tested.size() + 5 && path.starts_with(tested) && path.ends_with("_test")) {
       return std::string(tested);
     }
     if (path == binary) return std::string(tested);
     return std::string(path);
   }
-  if (path.ends_with(suffix)) path.remove_suffix(suffix.size());
+  if (path.ends_with(kSuffix)) path.remove_suffix(kSuffix.size());
   return std::string(path);
 }
 

@@ -117,10 +117,10 @@ std::string clean_name(std::string_view bytes) {
 }
 
 std::string_view trim(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n";
-  const auto first = text.find_first_not_of(blank);
+  constexpr std::string_view kBlank = " \t\r\n";
+  const auto first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
