@@ -25,6 +25,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <malloc.h>
 #include <optional>
 #include <systemd/sd-daemon.h>
 #include <thread>
@@ -361,6 +362,9 @@ void Daemon::take_down() {
 }
 
 int run_coordinator(const Options& options) {
+  // Told one threshold, glibc raises none of them by itself: large blocks stay mappings of their
+  // own, so that what was read of a large campaign is the kernel's again as it is freed.
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
   std::signal(SIGPIPE, SIG_IGN);
   Daemon daemon(options);
   if (const auto started = daemon.start(); !started) {
