@@ -12,6 +12,7 @@ namespace cupel::cli {
 namespace {
 
 constexpr std::uint64_t kAnswerMax = 4096;
+constexpr int kProcessesMax = 32768;  // of all containers' users together
 constexpr auto kRunLimit = std::chrono::seconds(30);
 
 /// A container that can do nothing but answer: no network, no rights, nothing to write.
@@ -32,6 +33,10 @@ std::string version_container(const std::string& image) {
         {"SecurityOpt", {"no-new-privileges"}},
         {"PidsLimit", 64},
         {"Memory", 256 << 20},
+        // What Podman sets by itself is more than an engine without CAP_SYS_RESOURCE may.
+        {"Ulimits",
+         {{{"Name", "nofile"}, {"Soft", 1024}, {"Hard", 1024}},
+          {{"Name", "nproc"}, {"Soft", kProcessesMax}, {"Hard", kProcessesMax}}}},
         {"LogConfig", {{"Type", "json-file"}, {"Config", {{"max-size", "1m"}}}}}}},
   }
       .dump();

@@ -6,6 +6,7 @@
 
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -22,7 +23,9 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr std::size_t kPieceBytes = 64 * 1024;
-constexpr Duration kAgain = std::chrono::milliseconds(20);
+/// Between two tries to remove what a run left; doubles. Its last process is often just ending.
+constexpr Duration kAgainMin = std::chrono::milliseconds(1);
+constexpr Duration kAgainMax = std::chrono::milliseconds(20);
 
 /// The worker's end doesn't block and belongs to asio.
 struct Channel {
@@ -184,9 +187,11 @@ asio::awaitable<void> BubblewrapSession::clean_up() {
   for (Pipe* const pipe : {&out_, &err_, &end_}) (void)pipe->close(ignored);
   co_await join_parts();
   const TimePoint give_up = steady_clock::now() + host_.options->kill_budget;
+  Duration pause = kAgainMin;
   bool gone = cgroup_.remove();
   while (!gone && steady_clock::now() < give_up) {
-    co_await sleep_until(steady_clock::now() + kAgain);
+    co_await sleep_until(steady_clock::now() + pause);
+    pause = std::min(pause * 2, kAgainMax);
     gone = cgroup_.remove();
   }
   unremoved_ = running_ || !gone;

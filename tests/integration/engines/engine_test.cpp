@@ -36,6 +36,7 @@ constexpr std::array kExceptions = {
     Row{EngineKind::runsc, Promise::outlives_limits,
         "limits hold gVisor as a whole, and who meets them ends all of it"},
     Row{EngineKind::runsc, Promise::out_of_reach, "gVisor lets a user end process 1"},
+    Row{EngineKind::runsc, Promise::out_of_sight, "nor does a process hide from its user there"},
     Row{EngineKind::runsc, Promise::no_new_privs_told, "gVisor's /proc doesn't say it"},
 };
 

@@ -30,6 +30,7 @@ enum class Promise : std::uint8_t {
   own_network,        ///< A run with a network has one of its own.
   outlives_limits,    ///< The wrapper sees how the command met its limit of memory or processes.
   out_of_reach,       ///< The command can't end the wrapper.
+  out_of_sight,       ///< Nor see its variables and which files it has open.
   no_new_privs_told,  ///< /proc says that no new privileges can be had.
 };
 
