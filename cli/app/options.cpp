@@ -1,5 +1,6 @@
 #include "cli/app/console.hpp"
 #include "cli/app/request.hpp"
+#include "cli/core/completion.hpp"
 #include "cli/core/exit_codes.hpp"
 #include "common/core/outcome.hpp"
 #include "common/text/diagnostic.hpp"
@@ -314,9 +315,7 @@ class Builder {
   Request& r_;
 };
 
-/// The words that may follow a chain of commands: sub-commands and flags.
-void collect_words(CLI::App& app, const std::string& path,
-                   std::map<std::string, std::string>& words) {
+void collect_words(CLI::App& app, const std::string& path, CommandWords& words) {
   std::string all;
   for (CLI::App* child : app.get_subcommands([](CLI::App*) { return true; })) {
     all += (all.empty() ? "" : " ") + child->get_name();
@@ -393,55 +392,9 @@ std::string completion_script(const std::string& shell) {
   Request request;
   CLI::App app;
   Builder(app, request).build();
-  std::map<std::string, std::string> words;
+  CommandWords words;
   collect_words(app, "", words);
-  if (shell == "fish") {
-    std::string out =
-        "# Completion of cupel for fish: cupel completion fish > "
-        "~/.config/fish/completions/cupel.fish\ncomplete -c cupel -f\n";
-    for (const auto& [path, list] : words) {
-      std::string condition = path.empty() ? "__fish_use_subcommand" : "";
-      for (std::size_t at = 0; at < path.size();) {
-        const std::size_t end = std::min(path.find(' ', at), path.size());
-        condition += (condition.empty() ? "" : "; and ") +
-                     std::string("__fish_seen_subcommand_from ") + path.substr(at, end - at);
-        at = end + 1;
-      }
-      out += "complete -c cupel -n '" + condition + "' -a '" + list + "'\n";
-    }
-    return out;
-  }
-  std::string cases;
-  for (const auto& [path, list] : words)
-    cases += "    \"" + path + "\") words=\"" + list + "\" ;;\n";
-  const std::string body =
-      "_cupel() {\n"
-      "  local current=\"${COMP_WORDS[COMP_CWORD]}\" path=\"\" word words=\"\" i\n"
-      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-      "    word=\"${COMP_WORDS[i]}\"\n"
-      "    [[ \"$word\" == -* ]] && continue\n"
-      "    case \"${path:+$path }$word\" in\n" +
-      [&words] {
-        std::string known;
-        for (const auto& [path, list] : words) {
-          if (!path.empty()) known += (known.empty() ? "      \"" : "|\"") + path + "\"";
-        }
-        return known + ") path=\"${path:+$path }$word\" ;;\n";
-      }() +
-      "    esac\n"
-      "  done\n"
-      "  case \"$path\" in\n" +
-      cases +
-      "  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "  [[ ${#COMPREPLY[@]} -eq 0 ]] && COMPREPLY=($(compgen -f -- \"$current\"))\n"
-      "}\n"
-      "complete -F _cupel cupel\n";
-  if (shell == "bash")
-    return "# Completion of cupel for bash: source <(cupel completion bash)\n" + body;
-  return "#compdef cupel\n# Completion of cupel for zsh: source <(cupel completion zsh)\nautoload "
-         "-U +X bashcompinit && bashcompinit\n" +
-         body;
+  return completion_of(shell, words);
 }
 
 }  // namespace cupel::cli

@@ -1,6 +1,7 @@
 #include "common/core/json.hpp"
 
 #include "common/core/json_fields.hpp"
+#include "common/core/json_words.hpp"
 #include "common/core/limits.hpp"
 #include "common/core/utf8.hpp"
 

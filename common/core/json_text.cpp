@@ -1,6 +1,7 @@
 #include "common/core/json_text.hpp"
 
 #include "common/core/json_fields.hpp"
+#include "common/core/json_words.hpp"
 #include "common/core/utf8.hpp"
 
 #include <array>

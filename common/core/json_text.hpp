@@ -8,6 +8,7 @@
 #include "common/core/task.hpp"
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,7 @@ namespace cupel {
 /// they are.
 class JsonLine {
  public:
+  JsonLine() { line_.reserve(kUsualBytes); }
   JsonLine& text(std::string_view key, std::string_view value);
   JsonLine& number(std::string_view key, std::integral auto value) {
     begin(key);
@@ -28,6 +30,7 @@ class JsonLine {
   [[nodiscard]] std::string take();
 
  private:
+  static constexpr std::size_t kUsualBytes = 256;
   void begin(std::string_view key);
   std::string line_ = "{";
 };

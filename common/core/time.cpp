@@ -8,13 +8,14 @@
 
 namespace cupel {
 
-std::string to_rfc3339(WallTime time) {
-  std::int64_t seconds = time.us / 1'000'000;
-  std::int64_t micros = time.us % 1'000'000;
-  if (micros < 0) {
-    micros += 1'000'000;
-    seconds -= 1;
-  }
+namespace {
+
+void put_digits(char* at, std::size_t digits, std::int64_t number) {
+  for (std::size_t i = digits; i-- > 0; number /= 10) at[i] = static_cast<char>('0' + number % 10);
+}
+
+// Of any year, and slow.
+std::string to_rfc3339_by_library(std::int64_t seconds, std::int64_t micros) {
   const auto posix = static_cast<std::time_t>(seconds);
   std::tm parts{};
   gmtime_r(&posix, &parts);
@@ -23,6 +24,32 @@ std::string to_rfc3339(WallTime time) {
                 parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
                 parts.tm_sec, static_cast<int>(micros));
   return text.data();
+}
+
+}  // namespace
+
+std::string to_rfc3339(WallTime time) {
+  constexpr std::int64_t kDaySeconds = 86'400;
+  constexpr std::int64_t kYear10000Seconds = 253'402'300'800;
+  std::int64_t seconds = time.us / 1'000'000;
+  std::int64_t micros = time.us % 1'000'000;
+  if (micros < 0) {
+    micros += 1'000'000;
+    seconds -= 1;
+  }
+  if (seconds < 0 || seconds >= kYear10000Seconds) return to_rfc3339_by_library(seconds, micros);
+  const std::chrono::year_month_day date(
+      std::chrono::sys_days(std::chrono::days(seconds / kDaySeconds)));
+  const std::int64_t of_day = seconds % kDaySeconds;
+  std::string text = "0000-00-00T00:00:00.000000Z";
+  put_digits(&text[0], 4, static_cast<int>(date.year()));
+  put_digits(&text[5], 2, static_cast<unsigned>(date.month()));
+  put_digits(&text[8], 2, static_cast<unsigned>(date.day()));
+  put_digits(&text[11], 2, of_day / 3600);
+  put_digits(&text[14], 2, of_day / 60 % 60);
+  put_digits(&text[17], 2, of_day % 60);
+  put_digits(&text[20], 6, micros);
+  return text;
 }
 
 namespace {

@@ -7,10 +7,7 @@
 namespace cupel::net {
 
 SocketPump::SocketPump(boost::asio::io_context& io, zmq::socket_t& socket, Drain drain)
-    : io_(io),
-      socket_(socket),
-      drain_(std::move(drain)),
-      descriptor_(io, socket.get(zmq::sockopt::fd)) {}
+    : io_(io), drain_(std::move(drain)), descriptor_(io, socket.get(zmq::sockopt::fd)) {}
 
 SocketPump::~SocketPump() {
   stop();
@@ -23,7 +20,7 @@ void SocketPump::stop() {
 }
 
 void SocketPump::after_send() {
-  if (!stopped_ && readable()) schedule();
+  if (!stopped_ && !in_turn_) schedule();
 }
 
 void SocketPump::schedule() {
@@ -36,9 +33,11 @@ void SocketPump::schedule() {
 
 void SocketPump::turn() {
   if (stopped_) return;
+  in_turn_ = true;
   const bool more = drain_();
+  in_turn_ = false;
   if (stopped_) return;
-  if (more || readable()) {
+  if (more) {
     schedule();
   } else {
     wait();
@@ -54,20 +53,15 @@ void SocketPump::wait() {
                          });
 }
 
-bool SocketPump::readable() {
-  try {
-    return (socket_.get(zmq::sockopt::events) & ZMQ_POLLIN) != 0;
-  } catch (const zmq::error_t& error) {
-    return error.num() == EINTR;  // look again
-  }
-}
-
 bool receive_now(zmq::socket_t& socket, zmq::message_t& frame) {
-  try {
-    return socket.recv(frame, zmq::recv_flags::dontwait).has_value();
-  } catch (const zmq::error_t& error) {
-    if (error.num() == EINTR || error.num() == ETERM) return false;
-    throw;
+  for (;;) {
+    try {
+      return socket.recv(frame, zmq::recv_flags::dontwait).has_value();
+    } catch (const zmq::error_t& error) {
+      if (error.num() == EINTR) continue;
+      if (error.num() == ETERM) return false;
+      throw;
+    }
   }
 }
 

@@ -18,12 +18,13 @@ namespace cupel::net {
 inline constexpr std::size_t kMessagesPerTurn = 256;
 inline constexpr std::size_t kBytesPerTurn = 4 * 1024 * 1024;
 
-/// The descriptor of a ZeroMQ socket only says that ZMQ_EVENTS may have changed, and any call on
-/// the socket may swallow that sign. So ZMQ_EVENTS is read after the last receive of a turn and
-/// after every send, and only then is the descriptor waited for.
+/// The descriptor of a ZeroMQ socket only says that something may have changed, and any call on the
+/// socket may swallow that sign. So before the descriptor is waited for, a receive has found
+/// nothing: the last one of each turn, and sends outside of a turn are followed by one.
 class SocketPump : public std::enable_shared_from_this<SocketPump> {
  public:
-  /// Reads what is there, at most one turn's worth; true when it stopped at that bound.
+  /// Reads until nothing is there (false), at most one turn's worth (true when it stopped at that
+  /// bound).
   using Drain = std::function<bool()>;
 
   SocketPump(boost::asio::io_context& io, zmq::socket_t& socket, Drain drain);
@@ -34,7 +35,8 @@ class SocketPump : public std::enable_shared_from_this<SocketPump> {
 
   /// The first turn comes from the io_context, not from inside this call.
   void start() { schedule(); }
-  /// To be called after each send on the socket.
+  /// To be called after each send on the socket. The sends of one handler share the turn behind
+  /// them: a look costs a system call.
   void after_send();
   /// Before the socket closes; the drain is not called afterwards.
   void stop();
@@ -44,19 +46,17 @@ class SocketPump : public std::enable_shared_from_this<SocketPump> {
   void schedule();
   void turn();
   void wait();
-  [[nodiscard]] bool readable();
 
   boost::asio::io_context& io_;
-  zmq::socket_t& socket_;
   Drain drain_;
   boost::asio::posix::stream_descriptor descriptor_;
+  bool in_turn_ = false;
   bool scheduled_ = false;
   bool waiting_ = false;
   bool stopped_ = false;
 };
 
-/// A frame, if one is there now. An interrupted call and a context that is going down count as
-/// none.
+/// A frame, if one is there now. A context that is going down counts as none.
 [[nodiscard]] bool receive_now(zmq::socket_t& socket, zmq::message_t& frame);
 
 }  // namespace cupel::net

@@ -1,11 +1,13 @@
 #include "common/vulndb_io/take.hpp"
 
+#include "common/curl/http_fetch.hpp"
 #include "common/fs/beneath.hpp"
 #include "common/fs/files.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -16,15 +18,11 @@
 
 namespace cupel::vulndb {
 
-/// fetch.cpp.
-std::variant<std::string, Problem> fetch_bytes(const std::string& url, std::uint64_t bytes_max,
-                                               const FetchSettings& settings);
-
 namespace {
 
 namespace stdfs = std::filesystem;
 
-constexpr std::size_t kPieceBytes = 64 * 1024;
+constexpr std::size_t kPieceBytes = 64UL * 1024;
 
 struct FreeArchive {
   void operator()(archive* reader) const { archive_read_free(reader); }
@@ -141,9 +139,18 @@ Answer read_folder(const stdfs::path& folder, const Limits& limits) {
 
 Answer take_snapshot(const std::string& place, const Limits& limits, const FetchSettings& fetch) {
   if (is_url(place)) {
-    auto bytes = fetch_bytes(place, limits.archive_bytes, fetch);
-    if (auto* problem = std::get_if<Problem>(&bytes)) return std::move(*problem);
-    return read_archive(std::get<std::string>(bytes), limits);
+    const std::atomic<bool> never{false};
+    curl::HttpFetch client({.limit = fetch.limit, .ca_bundle = fetch.ca_bundle, .netrc_file = {}},
+                           never);
+    const auto answer = client.get(place, limits.archive_bytes);
+    if (!answer && answer.error().code == Errc::too_large)
+      return corrupt("the archive is too large");
+    if (!answer) return unavailable(answer.error().what);
+    if (answer->status != 200) {
+      return unavailable("get " + curl::shown_url(place) + ": HTTP status " +
+                         std::to_string(answer->status));
+    }
+    return read_archive(answer->bytes, limits);
   }
   std::error_code failure;
   if (stdfs::is_directory(place, failure)) return read_folder(place, limits);

@@ -2,10 +2,12 @@
 
 #include "common/wire/fields.hpp"
 
+#include <array>
 #include <cstring>
 #include <optional>
 // After fields.hpp, which mends what Cap'n Proto's headers need.
 #include <capnp/serialize.h>
+#include <kj/io.h>
 
 namespace cupel::wire {
 namespace {
@@ -28,15 +30,29 @@ Error mismatch(std::uint32_t protocol) {
           .hint = {}};
 }
 
+constexpr std::size_t kSmallWords = 512;  // most control messages
+
 template <typename Message>
-std::string encode_message(const Message& message, std::size_t bytes_expected) {
-  capnp::MallocMessageBuilder builder(static_cast<unsigned>(bytes_expected / sizeof(capnp::word)));
+std::string build(capnp::MessageBuilder& builder, const Message& message) {
   auto envelope = builder.initRoot<Envelope>();
   envelope.setProtocol(kProtocolVersionMax);
   write(envelope, message);
-  const auto words = capnp::messageToFlatArray(builder);
-  const auto bytes = words.asBytes();
-  return {reinterpret_cast<const char*>(bytes.begin()), bytes.size()};
+  std::string bytes(capnp::computeSerializedSizeInWords(builder) * sizeof(capnp::word), '\0');
+  kj::ArrayOutputStream out(kj::arrayPtr(reinterpret_cast<kj::byte*>(bytes.data()), bytes.size()));
+  capnp::writeMessage(out, builder);
+  return bytes;
+}
+
+template <typename Message>
+std::string encode_message(const Message& message, std::size_t bytes_expected) {
+  const std::size_t words = bytes_expected / sizeof(capnp::word);
+  if (words > kSmallWords) {
+    capnp::MallocMessageBuilder builder(static_cast<unsigned>(words));
+    return build(builder, message);
+  }
+  std::array<capnp::word, kSmallWords> first{};
+  capnp::MallocMessageBuilder builder(kj::arrayPtr(first.data(), first.size()));
+  return build(builder, message);
 }
 
 // The bytes as words: borrowed when they lie right, else copied (what ZeroMQ hands out seldom

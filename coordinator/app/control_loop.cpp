@@ -48,7 +48,10 @@ Error stopping() {
 }  // namespace
 
 ControlLoop::ControlLoop(ControlParts parts)
-    : parts_(std::move(parts)), absent_(starting()), timer_(parts_.loop) {}
+    : parts_(std::move(parts)),
+      absent_(starting()),
+      timer_(parts_.loop),
+      gather_timer_(parts_.loop) {}
 
 ControlLoop::~ControlLoop() = default;
 
@@ -68,6 +71,7 @@ void ControlLoop::start() {
 void ControlLoop::stop() {
   stopped_ = true;
   timer_.cancel();
+  gather_timer_.cancel();
   link_.reset();
   answer_waiting(stopping());
 }
@@ -108,8 +112,15 @@ void ControlLoop::on(Event event) {
   if (stopped_) return;
   if (!machine_) return turn_away(event);
   if (!in_charge()) return;
-  machine_->on(std::move(event), now_of_clocks());
-  schedule_flush();
+  const auto* message = std::get_if<MessageReceived>(&event);
+  const bool result = message != nullptr && std::holds_alternative<ResultMessage>(message->message);
+  const Now now = now_of_clocks();
+  machine_->on(std::move(event), now);
+  if (result) {
+    schedule_flush_of_result(now.mono);
+  } else {
+    schedule_flush();
+  }
 }
 
 bool ControlLoop::in_charge() {
@@ -125,7 +136,7 @@ void ControlLoop::turn_away(const Event& event) {
   if (std::holds_alternative<Hello>(received->message)) {
     answer.message = Refuse{Errc::not_ready, absent_.what, kTurnedAwayRetryMs};
   }
-  static_cast<void>(link_->send(answer));
+  static_cast<void>(link_->send({&answer}));
 }
 
 void ControlLoop::on_store(std::uint64_t term, Event event) {
@@ -139,13 +150,38 @@ void ControlLoop::schedule_flush() {
   asio::post(parts_.loop, [this] { flush(); });
 }
 
+void ControlLoop::schedule_flush_of_result(TimePoint now) {
+  const Duration wait = gather_.wait(now, machine_->awaits_results());
+  if (wait == Duration::zero()) return schedule_flush();
+  if (flush_scheduled_ || std::exchange(gathering_, true)) return;
+  gather_timer_.expires_after(wait);
+  gather_timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) flush();
+  });
+}
+
 void ControlLoop::flush() {
   flush_scheduled_ = false;
+  if (std::exchange(gathering_, false)) gather_timer_.cancel();
   if (stopped_ || !machine_ || !in_charge()) return;
-  for (Action& action : machine_->take()) {
+  Actions actions = machine_->take();
+  // The store works on its batch while the messages are encoded.
+  std::vector<const Send*> messages;
+  Commit* batch = nullptr;
+  for (Action& action : actions) {
     if (!machine_) return;
-    carry_out(std::move(action));
+    if (const auto* message = std::get_if<Send>(&action)) {
+      messages.push_back(message);
+    } else if (auto* decided = std::get_if<Commit>(&action)) {
+      batch = decided;
+    } else {
+      carry_out(std::move(action));
+    }
   }
+  if (!machine_) return;
+  if (batch != nullptr) commit(std::move(*batch));
+  if (link_->send(messages) > 0)
+    spdlog::error("a message to a worker is too large and was not sent");
 }
 
 void ControlLoop::tick() {
@@ -159,12 +195,8 @@ void ControlLoop::tick() {
 void ControlLoop::carry_out(Action action) {
   struct Visitor {
     ControlLoop& loop;
-    void operator()(Commit& commit) const { loop.commit(std::move(commit)); }
-    void operator()(const Send& send) const {
-      const net::SendStatus status = loop.link_->send(send);
-      if (status == net::SendStatus::too_large)
-        spdlog::error("a message to a worker is too large and was not sent");
-    }
+    void operator()(const Commit& /*batch*/) const {}  // flush()
+    void operator()(const Send& /*message*/) const {}  // flush()
     void operator()(Reply& reply) const {
       const auto found = loop.waiting_.find(reply.request);
       if (found == loop.waiting_.end()) return;
@@ -239,8 +271,10 @@ asio::awaitable<ControlLoop::Answer> ControlLoop::ask_with(Asked event) {
 
 asio::awaitable<Result<Reply::Done>> ControlLoop::submit(SubmitCampaign event) {
   const bool large = event.campaign.repositories.size() >= kLargeCampaign;
+  // What reading it took, and then creating it, is free again, but spread over the heaps of three
+  // threads.
+  if (large) ::malloc_trim(0);
   auto answer = co_await ask_with(std::move(event));
-  // What reading and creating it took is free again, but spread over the heaps of three threads.
   if (large) ::malloc_trim(0);
   co_return answer;
 }

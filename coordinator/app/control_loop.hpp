@@ -3,6 +3,7 @@
 
 #include "common/net/zap.hpp"
 #include "coordinator/app/coordinator_metrics.hpp"
+#include "coordinator/core/result_gather.hpp"
 #include "coordinator/fs/live_logs.hpp"
 #include "coordinator/http/control_port.hpp"
 #include "coordinator/ports/store.hpp"
@@ -83,6 +84,8 @@ class ControlLoop final : public http::ControlPort {
 
   void on(Event event);
   void schedule_flush();
+  /// After a result: now or a little later (ResultGather).
+  void schedule_flush_of_result(TimePoint now);
   void flush();
   void tick();
   /// To a worker, while there is no machine.
@@ -110,9 +113,12 @@ class ControlLoop final : public http::ControlPort {
   std::optional<TrustChanged> trusted_;
   std::unique_ptr<zmq::ControlLink> link_;
   boost::asio::steady_timer timer_;
+  boost::asio::steady_timer gather_timer_;
+  ResultGather gather_;
   std::map<RequestId, Answered> waiting_;
   RequestId last_request_ = 0;
   bool flush_scheduled_ = false;
+  bool gathering_ = false;  ///< A flush comes with gather_timer_.
   bool stopped_ = false;
 };
 

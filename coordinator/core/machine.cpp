@@ -103,6 +103,10 @@ bool Machine::quiet() const {
   return state_->leases.size() == 0 && state_->pending.empty() && state_->batch.empty();
 }
 
+bool Machine::awaits_results() const {
+  return state_->leases.size() > 0;
+}
+
 // ---- batches -----------------------------------------------------------------------------------
 
 void Machine::State::send_to(const std::string& key, const std::string& routing, ToWorker message) {

@@ -119,6 +119,8 @@ class Machine {
   [[nodiscard]] Gauges gauges() const;
   /// Nothing is pending and no task is leased: safe to stop at once (it is safe at any time).
   [[nodiscard]] bool quiet() const;
+  /// A lease is live, so a result may be on its way.
+  [[nodiscard]] bool awaits_results() const;
 
  private:
   struct State;

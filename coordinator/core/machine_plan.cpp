@@ -7,14 +7,14 @@
 
 namespace cupel::coordinator {
 
-void Machine::State::source_done(Handle handle, Handle worker, const TaskResult& result) {
+void Machine::State::source_done(Handle handle, Handle worker, planner::SourcePlan plan,
+                                 TaskId task) {
   Repository& repository = repositories[handle];
   repository.source_task = kNoHandle;
-  planner::SourcePlan plan = planner::plan_source(result);
   if (repository.acquired) {
     acquired_again(handle, worker, plan);
   } else {
-    acquired_first(handle, worker, std::move(plan), result.task);
+    acquired_first(handle, worker, std::move(plan), task);
   }
 }
 

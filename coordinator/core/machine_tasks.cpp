@@ -133,9 +133,9 @@ void Machine::State::take_result(Attempt& attempt, TaskResult result) {
   }
   if (unit == kNoHandle) {
     // It ends first: it may be asked for once more, and one task of a kind is open at a time.
-    const TaskResult said = result;
+    planner::SourcePlan plan = planner::plan_source(result);
     finish_task(handle, token, std::move(result), dead);
-    source_done(repository, worker, said);
+    source_done(repository, worker, std::move(plan), id);
     drop_task(handle);
     return;
   }

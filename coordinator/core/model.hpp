@@ -3,6 +3,7 @@
 /// after it.
 #pragma once
 
+#include "common/core/boxed.hpp"
 #include "common/core/message.hpp"
 #include "common/core/task.hpp"
 
@@ -217,7 +218,7 @@ struct TaskFinished {
   TaskId id;
   Token token;
   WallTime at;
-  TaskResult result;
+  Boxed<TaskResult> result;
 };
 struct TaskStateChanged {
   TaskId id;

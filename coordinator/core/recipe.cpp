@@ -1,18 +1,14 @@
 #include "coordinator/core/recipe.hpp"
 
-#include "coordinator/core/compare/facts_json.hpp"
 #include "coordinator/core/compare/record.hpp"
 #include "coordinator/core/compare/scan_sides.hpp"
-
-#include <nlohmann/json.hpp>
+#include "coordinator/core/culprit_search.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace cupel::coordinator::planner {
 namespace {
-
-using nlohmann::json;
 
 NextTask next(Step step, const Question& question, const UnitInfo& unit, const std::string& commit,
               const Progress& progress) {
@@ -107,97 +103,6 @@ void record_change(Progress& progress, const TaskResult& result) {
   }
 }
 
-/// The problem of a regression: what its first comparison confirmed.
-struct Target {
-  std::vector<compare::Tally> tallies;
-  compare::Problems before;  ///< Of the first run.
-};
-
-bool shows(const compare::Book& book, const Target& target, const compare::Run& run) {
-  const compare::Problems problems = compare::problems_of(book, run);
-  const auto count = [](const compare::Problems& of, const std::string& name) {
-    const auto found = of.find(name);
-    return found == of.end() ? 0U : found->second.count;
-  };
-  return std::ranges::any_of(target.tallies, [&](const compare::Tally& tally) {
-    if (!tally.package) {
-      return count(problems, tally.identity) > count(target.before, tally.identity);
-    }
-    const std::string& package = book.marks[tally.mark].package;
-    return std::ranges::any_of(problems, [&](const auto& entry) {
-      return book.marks[entry.second.mark].package == package;
-    });
-  });
-}
-
-/// The state of the search, when there is one to make.
-std::optional<compare::Search> search_of(const Question& question, const Progress& progress,
-                                         const compare::Conclusion& found) {
-  const compare::Book& book = progress.book;
-  if (!std::holds_alternative<Upgrade>(question.change) || !book.change) return std::nullopt;
-  if (found.verdict != Verdict::regressed || book.change->resolved.size() < 2) return std::nullopt;
-  Target target;
-  for (const compare::Tally& tally : found.tallies) {
-    if (tally.what == compare::Tally::What::introduced && tally.fate == compare::Fate::confirmed)
-      target.tallies.push_back(tally);
-  }
-  target.before = compare::problems_of(book, book.before.front());
-  // Probe by probe: each one's parts follow from those before it.
-  std::vector<compare::Probe> known;
-  const std::size_t parts = book.change->resolved.size();
-  for (const ProbeRun& probe : progress.probes) {
-    const compare::Search so_far = compare::search_culprit(parts, known, kProbesMax);
-    if (!so_far.next) break;
-    compare::ProbeOutcome outcome = compare::ProbeOutcome::unresolved;
-    if (probe.unchanged) outcome = compare::ProbeOutcome::clean;
-    if (probe.run && compare::is_conclusive(*probe.run)) {
-      outcome = shows(book, target, *probe.run) ? compare::ProbeOutcome::shows
-                                                : compare::ProbeOutcome::clean;
-    }
-    known.push_back({*so_far.next, outcome});
-  }
-  return compare::search_culprit(parts, known, kProbesMax);
-}
-
-std::vector<ModuleTarget> targets_of(const compare::ChangeNote& change,
-                                     const compare::Parts& parts) {
-  std::vector<ModuleTarget> targets;
-  for (const std::uint16_t part : parts) targets.push_back(change.resolved.at(part));
-  return targets;
-}
-
-/// The modules of the probe under way.
-std::vector<ModuleTarget> probe_targets(const Question& question, const UnitInfo& unit,
-                                        const Progress& progress) {
-  const auto found = conclusion_of(question, unit, progress);
-  const auto search = found ? search_of(question, progress, *found) : std::nullopt;
-  if (!search || !search->next) return {};
-  return targets_of(*progress.book.change, *search->next);
-}
-
-void record_probe(Progress& progress, Step step, const TaskResult& result) {
-  ProbeRun ended;
-  if (step.stage == Stage::execute_after) {
-    ended.run = compare::run_of(progress.book, result);
-  } else if (result.outcome != Outcome::passing) {
-    ended.unresolved = true;
-  } else if (step.stage == Stage::modules_after) {
-    progress.probe_modules = true;
-    return;
-  } else {
-    const compare::ChangeNote note = compare::note_of(*result.change, result.task);
-    const bool same = note.patch == Digest{} && note.patch_bytes == 0;
-    if (!same) {
-      progress.probe_changed = true;
-      return;
-    }
-    ended.unchanged = true;
-  }
-  progress.probes.push_back(std::move(ended));
-  progress.probe_changed = false;
-  progress.probe_modules = false;
-}
-
 /// A before side that was taken over and can't be compared with what the after side ran under is
 /// run after all.
 void refuse_other_conditions(const Question& question, Progress& progress) {
@@ -215,21 +120,7 @@ void refuse_other_conditions(const Question& question, Progress& progress) {
   progress.reused.reset();
 }
 
-json probe_json(const ProbeRun& probe) {
-  if (probe.run) return compare::to_json(*probe.run);
-  return probe.unchanged ? "unchanged" : "unresolved";
-}
-
 }  // namespace
-
-std::optional<Culprit> culprit_of(const Question& question, const UnitInfo& unit,
-                                  const Progress& progress) {
-  const auto found = conclusion_of(question, unit, progress);
-  const auto search = found ? search_of(question, progress, *found) : std::nullopt;
-  if (!search || search->next) return std::nullopt;
-  return Culprit{targets_of(*progress.book.change, search->culprit),
-                 progress.book.change->resolved.size(), progress.probes.size(), search->minimal};
-}
 
 bool Question::mutates() const {
   if (const auto* go = std::get_if<GoVersionChange>(&change)) return go->raise_directive;
@@ -422,70 +313,6 @@ std::optional<compare::Conclusion> conclusion_of(const Question& question, const
                                                  const Progress& progress) {
   if (progress.book.before.empty() || progress.book.after.empty()) return std::nullopt;
   return compare::conclude(progress.book, rules_of(question, unit, progress));
-}
-
-// ---- text -----------------------------------------------------------------------------------
-
-std::string progress_text(const Progress& progress) {
-  json out = {{"book", compare::to_json(progress.book)}};
-  if (!progress.before_tree.empty()) out["before_tree"] = progress.before_tree;
-  if (progress.modules_done) out["modules"] = true;
-  if (progress.modules_after_done) out["modules_after"] = true;
-  if (progress.sample) out["sample"] = true;
-  if (progress.asked_baseline) out["asked_baseline"] = true;
-  if (progress.confirmation != Confirmation::undecided) {
-    out["elsewhere"] = progress.confirmation == Confirmation::elsewhere;
-  }
-  if (progress.reused) {
-    out["reused"] = {{"campaign", progress.reused->campaign.text()},
-                     {"unit", progress.reused->unit.text()},
-                     {"at_us", progress.reused->at.us}};
-  }
-  if (progress.probe_changed) out["probe_changed"] = true;
-  if (progress.probe_modules) out["probe_modules"] = true;
-  for (const ProbeRun& probe : progress.probes) out["probes"].push_back(probe_json(probe));
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-Progress progress_from_text(const std::string& text) {
-  Progress progress;
-  const json in = json::parse(text, nullptr, false);
-  if (!in.is_object()) return progress;
-  const auto flag = [&in](const char* key) {
-    const auto found = in.find(key);
-    return found != in.end() && found->is_boolean() && found->get<bool>();
-  };
-  if (const auto book = in.find("book"); book != in.end()) {
-    progress.book = compare::book_from_json(*book);
-  }
-  if (const auto tree = in.find("before_tree"); tree != in.end() && tree->is_string()) {
-    progress.before_tree = tree->get<std::string>();
-  }
-  progress.modules_done = flag("modules");
-  progress.modules_after_done = flag("modules_after");
-  progress.sample = flag("sample");
-  progress.asked_baseline = flag("asked_baseline");
-  if (in.contains("elsewhere")) {
-    progress.confirmation = flag("elsewhere") ? Confirmation::elsewhere : Confirmation::here;
-  }
-  if (const auto reused = in.find("reused"); reused != in.end() && reused->is_object()) {
-    progress.reused =
-        Reused{CampaignId::parse(reused->value("campaign", "")).value_or(CampaignId{}),
-               UnitId::parse(reused->value("unit", "")).value_or(UnitId{}),
-               {reused->value("at_us", std::int64_t{0})}};
-  }
-  progress.probe_changed = flag("probe_changed");
-  progress.probe_modules = flag("probe_modules");
-  const auto probes = in.find("probes");
-  if (probes == in.end() || !probes->is_array()) return progress;
-  for (const json& one : *probes) {
-    ProbeRun probe;
-    probe.unchanged = one == "unchanged";
-    probe.unresolved = one == "unresolved";
-    if (one.is_object()) probe.run = compare::run_from_json(one, progress.book.marks.size());
-    progress.probes.push_back(std::move(probe));
-  }
-  return progress;
 }
 
 }  // namespace cupel::coordinator::planner

@@ -156,10 +156,9 @@ Scheduler::Streams::const_iterator Scheduler::best_for(Handle worker, const Allo
     for (auto it = streams_.lower_bound({lane, kBestRank, 0});
          it != streams_.end() && it->first.lane == lane; ++it) {
       if (best != streams_.end() && best->first.rank < it->first.rank) break;
-      if (!may_start(it->first.campaign, allows)) continue;
-      if (best == streams_.end() || rank(it->first, it->second, best->first, best->second).first) {
-        best = it;
-      }
+      if (best != streams_.end() && !rank(it->first, it->second, best->first, best->second).first)
+        continue;
+      if (may_start(it->first.campaign, allows)) best = it;
     }
   }
   return best;

@@ -41,6 +41,7 @@ void Api::install(cupel::http::Server& server) {
         return text_response(200, "application/schema+json", campaign::json_schema());
       },
       RouteOptions{.scope = "read"});
+  install_submissions(server);
   install_campaigns(server);
   install_tasks(server);
   install_fleet(server);

@@ -44,6 +44,7 @@ class Api {
   using Request = cupel::http::Request;
 
   Answer metrics(Request request);
+  void install_submissions(cupel::http::Server& server);
   void install_campaigns(cupel::http::Server& server);
   void install_tasks(cupel::http::Server& server);
   void install_fleet(cupel::http::Server& server);

@@ -1,4 +1,5 @@
 #include "coordinator/sql/connection.hpp"
+#include "coordinator/sql/log_writes.hpp"
 
 #include <soci/sqlite3/soci-sqlite3.h>
 
@@ -22,6 +23,7 @@ void configure_sqlite() {
   std::call_once(once, [] {
     sqlite_api::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     sqlite_api::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    gather_log_writes();
   });
 }
 

@@ -24,7 +24,10 @@ DeadLetterView whole_letter(soci::session& session, const DeadLetterColumns& col
   if (unit != 0) {
     select<UnitColumns>(session, "units WHERE id = :id", keep, unit);
   } else {
-    select<UnitColumns>(session, "units WHERE repository = :r AND deciding_task = :t ORDER BY id",
+    // What a dead letter decides is inconclusive; its index says so, too.
+    select<UnitColumns>(session,
+                        "units WHERE repository = :r AND verdict = 'inconclusive' AND "
+                        "deciding_task = :t ORDER BY id",
                         keep, repository, task);
   }
   select<TaskColumns>(

@@ -36,6 +36,8 @@ template <typename Id>
   return to_sql(id->value);
 }
 
+/// The one text that `sql` selects by `key`; empty where there is none.
+[[nodiscard]] std::string one_text(soci::session& session, const std::string& sql, Number key);
 /// A task with its spec, its attempts and its result.
 [[nodiscard]] TaskView task_view_of(soci::session& session, const TaskColumns& columns);
 

@@ -250,7 +250,7 @@ Result<void> Statements::All::operator()(const TaskFinished& t) {
   // store.
   if (auto finished = one_row(finish_task, "record the result of task", t.id.value); !finished)
     return finished;
-  text1 = json_text(t.result);
+  text1 = json_text(*t.result);
   run(insert_result);
   return {};
 }

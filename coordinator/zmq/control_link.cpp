@@ -3,6 +3,7 @@
 #include "common/crash/message_points.hpp"
 #include "common/wire/codec.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace cupel::coordinator::zmq {
@@ -27,13 +28,23 @@ Result<std::unique_ptr<ControlLink>> ControlLink::bind(boost::asio::io_context& 
   return link;
 }
 
-net::SendStatus ControlLink::send(const Send& message) {
-  const auto key = net::PublicKey::from_z85(message.key);
-  if (!key) return net::SendStatus::unreachable;
-  crash::before_send(message.message);
-  const auto status = router_->send({message.routing, *key}, wire::encode(message.message));
-  crash::after_send(message.message);
-  return status;
+std::size_t ControlLink::send(const std::vector<const Send*>& messages) {
+  std::vector<std::string> encoded;
+  encoded.reserve(messages.size());
+  for (const Send* message : messages) encoded.push_back(wire::encode(message->message));
+  std::size_t too_large = 0;
+  std::optional<net::PublicKey> key;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const Send& message = *messages[i];
+    // An acknowledgement and the next lease go to the same worker.
+    if (i == 0 || message.key != messages[i - 1]->key) key = net::PublicKey::from_z85(message.key);
+    if (!key) continue;
+    crash::before_send(message.message);
+    if (router_->send({message.routing, *key}, encoded[i]) == net::SendStatus::too_large)
+      ++too_large;
+    crash::after_send(message.message);
+  }
+  return too_large;
 }
 
 }  // namespace cupel::coordinator::zmq

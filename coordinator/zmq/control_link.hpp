@@ -5,10 +5,12 @@
 #include "common/net/router.hpp"
 #include "coordinator/core/actions.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cupel::coordinator::zmq {
 
@@ -24,9 +26,10 @@ class ControlLink {
                                                                  const net::ZapHandler* zap,
                                                                  OnEvent on_event);
 
-  /// Lost when the peer is gone or reads too slowly: leases and acknowledgements are built for
-  /// that.
-  net::SendStatus send(const Send& message);
+  /// Encodes all, then sends them one behind the other: so they leave in few packets, and the I/O
+  /// thread wakes once. Lost when the peer is gone or reads too slowly: leases and acknowledgements
+  /// are built for that. How many were too large to be sent.
+  std::size_t send(const std::vector<const Send*>& messages);
   [[nodiscard]] std::string endpoint() const { return router_->last_endpoint(); }
   [[nodiscard]] const net::RouterCounters& counters() const { return router_->counters(); }
 

@@ -46,11 +46,22 @@ endif()
 # namespaces of one folder must differ for that; a clash is an error of the compiler.
 option(CUPEL_UNITY "Compile several files of a target as one" OFF)
 
+# cupel_precompile(<target> core|adapter|core_test|adapter_test): the last two are for programs, the others for libraries.
 function(cupel_precompile target kind)
   if(CUPEL_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM cupel_pch_${kind})
   endif()
   if(CUPEL_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
+# Core libraries, and what is simulated with them.
+function(cupel_compile_as_core target)
+  target_compile_options(${target} PRIVATE ${CUPEL_CORE_OPTIONS})
+  cupel_precompile(${target} core)
+  if(CUPEL_FUZZ)
+    # Only what is fuzzed is worth a third more of compile time: fuzzers link core libraries.
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()

@@ -14,12 +14,15 @@ package_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Installs the packages of these groups that are not there. A Go command that is there already, of
-# whatever origin, stands for golang-go.
+# Installs the packages of these groups that are not there. A Go command or an npm that is there
+# already, of whatever origin, stands for Debian's.
 ensure_packages() {
   local missing=() package before after
   for package in $(packages_of "$@"); do
-    if [ "$package" = golang-go ] && have go; then continue; fi
+    case $package in
+      golang-go) if have go; then continue; fi ;;
+      npm) if have npm; then continue; fi ;;
+    esac
     package_installed "$package" || missing+=("$package")
   done
   if [ ${#missing[@]} -eq 0 ]; then

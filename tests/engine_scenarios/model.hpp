@@ -17,6 +17,9 @@
 
 namespace cupel::scenarios {
 
+/// What an engine says of a process that KILL ended: 128 + 9.
+constexpr int kKilledCode = 137;
+
 struct Container {
   Container(boost::asio::any_io_executor executor, std::string its_id, std::string its_name)
       : id(std::move(its_id)),
@@ -54,6 +57,9 @@ struct Container {
   void take_stdin(std::string_view bytes);
 };
 using ContainerPtr = std::shared_ptr<Container>;
+
+/// As the engine and the labels of its containers write a time.
+[[nodiscard]] std::int64_t unix_seconds(std::chrono::system_clock::time_point when);
 
 struct Reply {
   unsigned status = 200;

@@ -11,7 +11,6 @@ namespace cupel::scenarios {
 namespace {
 
 namespace asio = boost::asio;
-constexpr int kKilledCode = 137;
 
 std::string trailer(const Container& container, const Ending& ending) {
   return "\x1e"

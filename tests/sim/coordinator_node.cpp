@@ -187,7 +187,7 @@ void Simulation::trace_transition(const coordinator::Transition& transition) {
     trace("  returned " + back->id.text() + " " + std::string(name(back->state)) + ": " +
           back->why);
   } else if (const auto* done = std::get_if<coordinator::TaskFinished>(&transition)) {
-    trace("  finished " + done->id.text() + " " + std::string(name(done->result.outcome)));
+    trace("  finished " + done->id.text() + " " + std::string(name(done->result->outcome)));
   } else if (const auto* changed = std::get_if<coordinator::TaskStateChanged>(&transition)) {
     trace("  changed " + changed->id.text() + " " + std::string(name(changed->state)));
   } else if (const auto* holder = std::get_if<coordinator::RepositoryHolder>(&transition)) {

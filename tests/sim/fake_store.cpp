@@ -178,14 +178,14 @@ void FakeStore::on(const TaskFinished& t) {
   TaskRecord& task = tasks_.at(t.id);
   check(task.row.state == TaskState::leased && task.row.token == t.token,
         "a result was accepted without the live token");
-  check(t.result.task == t.id && t.result.token == t.token, "a result of another attempt");
+  check(t.result->task == t.id && t.result->token == t.token, "a result of another attempt");
   // What ended without an answer has the words of whoever ended it.
-  check(t.result.ending != Ending::completed || t.result.message == made_under(t.token),
+  check(t.result->ending != Ending::completed || t.result->message == made_under(t.token),
         "a result was accepted that an old attempt made");
   ++task.results;
   check(task.results == 1, "a task has two accepted results");
   task.row.state = TaskState::done;
-  task.last = t.result;
+  task.last = *t.result;
   task.ended.insert(t.token.value);
 }
 

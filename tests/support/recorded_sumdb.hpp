@@ -2,9 +2,9 @@
 /// to lie.
 #pragma once
 
+#include "common/curl/http_fetch.hpp"
 #include "tests/support/recorded_file.hpp"
 #include "worker/core/sumdb/note.hpp"
-#include "worker/sumdb/http_fetch.hpp"
 
 #include <map>
 #include <string>
@@ -28,7 +28,7 @@ class RecordedSumdb {
   std::vector<std::string> asked;
 
   /// Of a module proxy at https://proxy.example that passes the database on.
-  worker::sumdb::Fetch fetch() {
+  curl::Fetch fetch() {
     return [this](const std::string& url, std::uint64_t bytes_max) { return get(url, bytes_max); };
   }
 
@@ -39,7 +39,7 @@ class RecordedSumdb {
   }
 
  private:
-  Result<worker::sumdb::Fetched> get(const std::string& url, std::uint64_t bytes_max) {
+  Result<curl::Fetched> get(const std::string& url, std::uint64_t bytes_max) {
     const std::string proxy = "https://proxy.example/";
     const std::string below = proxy + "sumdb/" + database().verifier.name + "/";
     if (!url.starts_with(proxy)) return Error{Errc::io_error, "no such host: " + url, {}, {}};
@@ -48,14 +48,14 @@ class RecordedSumdb {
     asked.push_back(path);
     if (const auto found = statuses.find(path); found != statuses.end()) {
       if (found->second == 0) return Error{Errc::io_error, "no answer: " + url, {}, {}};
-      return worker::sumdb::Fetched{found->second, {}};
+      return curl::Fetched{found->second, {}};
     }
     const auto found = instead.find(path);
     std::string bytes = found != instead.end() ? found->second : sums ? read(path) : std::string();
-    if (path == "supported") return worker::sumdb::Fetched{200, {}};
-    if (bytes.empty()) return worker::sumdb::Fetched{404, {}};
+    if (path == "supported") return curl::Fetched{200, {}};
+    if (bytes.empty()) return curl::Fetched{404, {}};
     if (bytes.size() > bytes_max) return Error{Errc::too_large, "too large: " + url, {}, {}};
-    return worker::sumdb::Fetched{200, std::move(bytes)};
+    return curl::Fetched{200, std::move(bytes)};
   }
 };
 

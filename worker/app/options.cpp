@@ -160,7 +160,7 @@ void add_sources(config::Schema& schema) {
   schema.add({.name = "egress",
               .sentence = "Runs with a network reach the module proxy and nothing else: auto (the "
                           "host enforces it where it can), enforced (or no such run), configured",
-              .fallback = "configured",
+              .fallback = "auto",
               .choices = {"auto", "enforced", "configured"}});
   schema.add({.name = "allow_local_sources",
               .type = Type::flag,

@@ -10,26 +10,21 @@
 #include "common/crash/message_points.hpp"
 #include "common/fs/files.hpp"
 #include "common/http/server.hpp"
-#include "common/net/curve_keys.hpp"
-#include "common/net/dealer.hpp"
 #include "common/net/library.hpp"
 #include "common/wire/codec.hpp"
+#include "worker/app/coordinator_link.hpp"
 #include "worker/app/host.hpp"
-#include "worker/app/link_log.hpp"
+#include "worker/app/kept_state.hpp"
+#include "worker/app/loop.hpp"
+#include "worker/app/readiness.hpp"
 #include "worker/app/run_side.hpp"
 #include "worker/core/agent/agent.hpp"
-#include "worker/core/agent/coordinators.hpp"
-#include "worker/outbox/outbox.hpp"
-#include "worker/zmq/bulk_link.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 #include <zmq.hpp>
 
@@ -41,8 +36,6 @@
 #include <mutex>
 #include <optional>
 #include <sys/stat.h>
-#include <systemd/sd-daemon.h>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -55,44 +48,6 @@ using std::chrono::milliseconds;
 int fail(const Error& error) {
   spdlog::error("{}", error.text());
   return error_info(error.code).exit_code;
-}
-
-/// An io_context with its one thread.
-class Loop {
- public:
-  Loop() : io_(1), work_(asio::make_work_guard(io_)) {}
-  void start() {
-    thread_ = std::thread([this] { io_.run(); });
-  }
-  /// Waits for the thread; something on the loop must have stopped it.
-  void join() {
-    work_.reset();
-    if (thread_.joinable()) thread_.join();
-  }
-  asio::io_context& io() { return io_; }
-
- private:
-  asio::io_context io_;
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::thread thread_;
-};
-
-/// A number that is made once and kept: the worker's id, or the fleet it last joined.
-Result<std::uint64_t> kept_number(const std::string& file, std::uint64_t make) {
-  const auto text = fs::read_file(file, 64);
-  if (text) {
-    const auto number = from_base32(std::string_view(*text).substr(0, text->find('\n')));
-    if (!number) {
-      return Error{Errc::io_error, file + " is damaged", *text,
-                   "restore it, or remove it to begin anew"};
-    }
-    return *number;
-  }
-  if (text.error().code != Errc::not_found) return text.error();
-  if (make == 0) return std::uint64_t{0};
-  auto written = fs::write_file_durably(file, to_base32(make) + "\n", 0600);
-  if (!written) return written.error();
-  return make;
 }
 
 prometheus::Counter& malformed_counter(app::Metrics& metrics, const std::string& plane) {
@@ -114,13 +69,9 @@ class Service {
   int run();
 
  private:
-  Result<void> open_state();
-  Result<void> open_links();
-  [[nodiscard]] net::DealerOptions link_to(net::Plane plane) const;
-  Result<void> connect_control();
-  void received(const std::string& bytes);
+  Result<void> open();
+  CoordinatorLink::Callbacks link_callbacks();
   void link_changed(net::LinkState state);
-  void look_for_leader();
   Result<void> open_http();
   void malformed(const std::string& plane);
   void step(AgentEvent event);
@@ -130,33 +81,23 @@ class Service {
   void arm_tick();
   void arm_signals();
   void publish();
-  void announce_ready();
   void leave(int code, const std::string& text);
   void stop_all();
 
   const Options& options_;
   app::Metrics base_metrics_;
   WorkerMetrics metrics_;
-  std::optional<fs::FileLock> lock_;
-  std::optional<Outbox> outbox_;
+  Readiness readiness_{options_.ready_file};
+  std::optional<KeptState> kept_;
   std::mutex outbox_mutex_;  // file pool threads
-  std::vector<LiveLease> waiting_results_;
-  WorkerId worker_;
   Incarnation incarnation_{fs::random_u64()};
-  FleetId earlier_fleet_;
-  net::KeyPair key_;
-  std::vector<net::PublicKey> servers_;  ///< As Options::coordinators.
-  std::optional<Coordinators> coordinators_;
 
   zmq::context_t context_{1};
   Loop control_;
   Loop run_;
   Loop bulk_;
   asio::thread_pool files_{2};
-  std::unique_ptr<net::Dealer> dealer_;
-  std::optional<LinkLog> link_log_;
-  TimePoint link_lost_;
-  std::unique_ptr<BulkLink> bulk_link_;
+  CoordinatorLink link_{context_, control_, bulk_, options_, link_callbacks()};
   std::unique_ptr<http::Server> http_;
   std::unique_ptr<RunSide> run_side_;
   std::unique_ptr<Agent> agent_;
@@ -164,109 +105,34 @@ class Service {
   std::unique_ptr<asio::signal_set> signals_;
   std::optional<int> exit_code_;
   bool joined_ = false;
-  bool announced_ = false;
   int terminations_ = 0;
-  std::atomic<bool> ready_{false};
   std::atomic<bool> malformed_seen_{false};
 };
 
-Result<void> Service::open_state() {
+Result<void> Service::open() {
   ::umask(077);
   if (auto safe = net::check_libzmq(net::loaded_libzmq()); !safe) return safe;
   app::make_room_for_descriptors();
-  if (auto made = fs::ensure_private_dir(options_.data_dir); !made) return made.error();
-  auto lock = fs::FileLock::take(options_.data_dir + "/lock");
-  if (!lock) return lock.error();
-  lock_ = std::move(*lock);
-  const auto id = kept_number(options_.data_dir + "/worker.id", fs::random_u64() | 1U);
-  if (!id) return id.error();
-  worker_ = WorkerId{*id};
-  const auto fleet = kept_number(options_.data_dir + "/fleet.id", 0);
-  if (!fleet) return fleet.error();
-  earlier_fleet_ = FleetId{*fleet};
-  auto outbox = Outbox::open(options_.data_dir + "/outbox", options_.outbox_reserve_bytes);
-  if (!outbox) return outbox.error();
-  outbox_ = std::move(*outbox);
-  const auto found = outbox_->recover();
-  if (!found) return found.error();
-  for (const TaskResult& result : found->results)
-    waiting_results_.push_back({result.task, result.token});
-  for (const std::string& file : found->damaged)
-    spdlog::error("outbox: {} is no result; set aside", file);
-  auto key = net::read_key_file(options_.key_file);
-  if (!key) return key.error();
-  key_ = std::move(*key);
-  for (const CoordinatorAddress& coordinator : options_.coordinators) {
-    const auto server = net::PublicKey::from_z85(coordinator.key);
-    if (!server) {
-      return Error{Errc::bad_config,
-                   "setting coordinator_key is no key of 40 characters",
-                   {},
-                   "'cupel key show' on the coordinator prints it"};
-    }
-    servers_.push_back(*server);
-  }
+  auto kept = open_kept_state(options_);
+  if (!kept) return kept.error();
+  kept_ = std::move(*kept);
+  if (auto keys = link_.read_keys(); !keys) return keys;
   if (::access(options_.wrapper.c_str(), R_OK | X_OK) != 0) {
     return Error{Errc::bad_config,
                  "the wrapper " + options_.wrapper + " is missing or can't be executed",
                  {},
                  "install cupel-init beside cupel-worker, or name it with --wrapper"};
   }
-  return {};
+  return link_.connect();
 }
 
-Result<void> Service::open_links() {
-  coordinators_.emplace(
-      CoordinatorsSettings{.count = options_.coordinators.size(), .random = fs::random_u64()},
-      async::monotonic_now());
-  link_log_.emplace(options_.coordinators.front().control, key_.public_key.z85());
-  link_lost_ = async::monotonic_now();
-  if (auto connected = connect_control(); !connected) return connected;
-  auto link = BulkLink::connect(bulk_.io(), context_, link_to(net::Plane::bulk));
-  if (!link) return link.error();
-  bulk_link_ = std::move(*link);
-  bulk_link_->on_malformed([this] { malformed("bulk"); });
-  return {};
-}
-
-net::DealerOptions Service::link_to(net::Plane plane) const {
-  const CoordinatorAddress& coordinator = options_.coordinators.at(coordinators_->current());
-  net::DealerOptions link;
-  link.plane = plane;
-  link.endpoint = plane == net::Plane::control ? coordinator.control : coordinator.bulk;
-  link.key = key_;
-  link.server = servers_.at(coordinators_->current());
-  return link;
-}
-
-Result<void> Service::connect_control() {
-  auto dealer = net::Dealer::connect(
-      control_.io(), context_, link_to(net::Plane::control),
-      [this](const std::string& bytes) { received(bytes); },
-      [this](net::LinkState state) { link_changed(state); });
-  if (!dealer) return dealer.error();
-  if (dealer_) dealer_->stop();
-  dealer_ = std::move(*dealer);
-  return {};
-}
-
-void Service::received(const std::string& bytes) {
-  auto message = wire::decode_to_worker(bytes);
-  if (!message) {
-    malformed("control");
-    spdlog::debug("a message of the coordinator is not understood: {}", message.error().text());
-    return;
-  }
-  const auto* refuse = std::get_if<Refuse>(&*message);
-  if (refuse != nullptr && refuse->code == Errc::not_ready) {
-    coordinators_->turned_away(async::monotonic_now());
-  }
-  step(FromCoordinator{std::move(*message)});
+CoordinatorLink::Callbacks Service::link_callbacks() {
+  return {[this](ToWorker message) { step(FromCoordinator{std::move(message)}); },
+          [this](net::LinkState state) { link_changed(state); },
+          [this](const char* plane) { malformed(plane); }};
 }
 
 void Service::link_changed(net::LinkState state) {
-  spdlog::debug("control plane: {}", net::name(state));
-  link_log_->state(state);
   switch (state) {
     case net::LinkState::connected: step(Connected{}); break;
     case net::LinkState::auth_failed:
@@ -277,25 +143,6 @@ void Service::link_changed(net::LinkState state) {
       break;
     default: step(Disconnected{}); break;
   }
-}
-
-// Where there is a session, this is the one who leads; a link that is moved begins with a hello.
-void Service::look_for_leader() {
-  const bool in_session = agent_->status().session == SessionState::ready;
-  if (!coordinators_->tick(in_session, async::monotonic_now())) return;
-  const std::string& endpoint = options_.coordinators.at(coordinators_->current()).control;
-  spdlog::debug("the coordinator at {} is tried", endpoint);
-  link_log_->move(endpoint);
-  if (auto connected = connect_control(); !connected) {
-    spdlog::error("{}", connected.error().text());
-    return;
-  }
-  step(Disconnected{});
-  asio::post(bulk_.io(), [this, options = link_to(net::Plane::bulk)] {
-    if (auto moved = bulk_link_->move(context_, options); !moved) {
-      spdlog::error("{}", moved.error().text());
-    }
-  });
 }
 
 // Any thread. The first is worth a line; more would only fill the disk.
@@ -313,12 +160,13 @@ Result<void> Service::open_http() {
   http_->route_sync("GET", "/metrics", [this](const http::Request&) {
     return http::text_response(200, std::string(app::kMetricsContentType), base_metrics_.text());
   });
-  http_->route_sync("GET", "/-/healthy", [](const http::Request&) {
-    return http::text_response(200, "text/plain; charset=utf-8", "healthy\n");
-  });
-  http_->route_sync("GET", "/-/ready", [this](const http::Request&) {
-    return ready_ ? http::text_response(200, "text/plain; charset=utf-8", "ready\n")
-                  : http::text_response(503, "text/plain; charset=utf-8", "not ready\n");
+  const auto plain = [](unsigned status, std::string text) {
+    return http::text_response(status, "text/plain; charset=utf-8", std::move(text));
+  };
+  http_->route_sync("GET", "/-/healthy",
+                    [plain](const http::Request&) { return plain(200, "healthy\n"); });
+  http_->route_sync("GET", "/-/ready", [this, plain](const http::Request&) {
+    return readiness_.ready() ? plain(200, "ready\n") : plain(503, "not ready\n");
   });
   return http_->listen();
 }
@@ -333,7 +181,7 @@ void Service::step(AgentEvent event) {
 void Service::apply(AgentAction& action) {
   if (auto* send = std::get_if<SendMessage>(&action)) {
     crash::before_send(send->message);
-    (void)dealer_->send(wire::encode(send->message));
+    link_.send(wire::encode(send->message));
     crash::after_send(send->message);
   } else if (auto* result = std::get_if<SendResult>(&action)) {
     send_result(result->lease);
@@ -351,21 +199,19 @@ void Service::apply(AgentAction& action) {
   } else if (auto* drop = std::get_if<DropResult>(&action)) {
     asio::post(files_, [this, token = drop->lease.token] {
       const std::lock_guard guard(outbox_mutex_);
-      if (auto removed = outbox_->remove(token); !removed)
+      if (auto removed = kept_->outbox.remove(token); !removed)
         spdlog::warn("outbox: {}", removed.error().text());
     });
   } else if (auto* session = std::get_if<SessionChanged>(&action)) {
-    asio::post(bulk_.io(), [this, number = session->session] { bulk_link_->set_session(number); });
+    link_.set_session(session->session);
     if (session->session == 0) return;
     spdlog::info("session with fleet {} as {}", session->fleet.text(), session->worker_name);
     if (std::exchange(joined_, true)) return;
-    const Membership member{session->fleet, worker_, incarnation_};
-    if (auto kept = fs::write_file_durably(options_.data_dir + "/fleet.id",
-                                           to_base32(member.fleet.value) + "\n", 0600);
-        !kept) {
+    const Membership member{session->fleet, kept_->worker, incarnation_};
+    if (auto kept = keep_fleet(options_.data_dir, member.fleet); !kept) {
       spdlog::warn("{}", kept.error().text());
     }
-    asio::post(run_.io(), [this, member] { run_side_->join(member, earlier_fleet_); });
+    asio::post(run_.io(), [this, member] { run_side_->join(member, kept_->fleet); });
   } else if (auto* exit = std::get_if<Exit>(&action)) {
     leave(exit->code, exit->text);
   }
@@ -376,7 +222,7 @@ void Service::send_result(LiveLease lease) {
     std::optional<Result<TaskResult>> result;
     {
       const std::lock_guard guard(outbox_mutex_);
-      result = outbox_->get(lease.token);
+      result = kept_->outbox.get(lease.token);
     }
     if (!*result) {
       if (result->error().code != Errc::not_found)
@@ -386,7 +232,7 @@ void Service::send_result(LiveLease lease) {
     std::string bytes = wire::encode(ToCoordinator(ResultMessage{std::move(**result)}));
     asio::post(control_.io(), [this, bytes = std::move(bytes)] {
       CUPEL_CRASH_POINT("send.result");
-      if (dealer_) (void)dealer_->send(bytes);
+      link_.send(bytes);
       CUPEL_CRASH_POINT("sent.result");
     });
   });
@@ -398,7 +244,7 @@ void Service::finished(TaskResult result) {
     bool stored = false;
     {
       const std::lock_guard guard(outbox_mutex_);
-      const auto put = outbox_->put(result);
+      const auto put = kept_->outbox.put(result);
       stored = put.has_value();
       if (!stored)
         spdlog::error("the result of {} can't be kept: {}", lease.task.text(), put.error().text());
@@ -419,22 +265,11 @@ void Service::publish() {
                                                                             status.last_contact);
   const bool ever = status.last_contact != TimePoint{};
   metrics_.agent(status, ever ? WallTime{async::wall_now().us - silent.count()} : WallTime{});
-  const bool ready = status.session == SessionState::ready && status.slots > 0 && !status.draining;
-  if (ready_.exchange(ready) != ready && ready) announce_ready();
-}
-
-void Service::announce_ready() {
-  if (std::exchange(announced_, true)) return;
-  if (!options_.ready_file.empty()) {
-    const nlohmann::json ready = {{"worker", worker_.text()},
-                                  {"metrics", http_ ? http_->address() : ""}};
-    if (auto written = fs::write_file_durably(options_.ready_file, ready.dump() + "\n", 0600);
-        !written) {
-      spdlog::warn("{}", written.error().text());
-    }
+  if (status.session == SessionState::ready && status.slots > 0 && !status.draining) {
+    readiness_.takes_tasks({kept_->worker, status.slots, http_ ? http_->address() : ""});
+  } else {
+    readiness_.takes_none();
   }
-  spdlog::info("ready: {} slots", agent_->status().slots);
-  ::sd_notify(0, "READY=1");
 }
 
 void Service::arm_tick() {
@@ -442,14 +277,8 @@ void Service::arm_tick() {
   tick_->async_wait([this](const boost::system::error_code& ec) {
     if (ec || exit_code_) return;
     step(Tick{});
-    if (!exit_code_) look_for_leader();
-    if (dealer_->state() == net::LinkState::connected) {
-      link_lost_ = async::monotonic_now();
-    } else {
-      link_log_->silent(
-          std::chrono::duration_cast<std::chrono::seconds>(async::monotonic_now() - link_lost_)
-              .count());
-    }
+    if (exit_code_) return;
+    if (link_.tick(agent_->status().session == SessionState::ready)) step(Disconnected{});
     if (!exit_code_) arm_tick();
   });
 }
@@ -461,7 +290,7 @@ void Service::arm_signals() {
     spdlog::info(terminations_ == 1
                      ? "draining: running tasks end first; a second TERM stops at once"
                      : "stopping at once");
-    ::sd_notify(0, "STOPPING=1");
+    Readiness::stopping();
     step(Terminate{});
     if (!exit_code_) arm_signals();
   });
@@ -485,7 +314,7 @@ void Service::leave(int code, const std::string& text) {
 }
 
 void Service::stop_all() {
-  ready_ = false;
+  readiness_.takes_none();
   asio::post(run_.io(), [this] {
     asio::co_spawn(run_.io(), run_side_->shutdown(), [this](const std::exception_ptr& failure) {
       if (failure) spdlog::error("the run loop did not end in order");
@@ -495,21 +324,18 @@ void Service::stop_all() {
   run_.join();
   files_.join();
   asio::post(bulk_.io(), [this] {
-    bulk_link_->stop();
+    link_.stop_bulk();
     if (!http_) return bulk_.io().stop();
     http_->stop(std::chrono::seconds(2), [this] { bulk_.io().stop(); });
   });
   bulk_.join();
-  dealer_->stop();
   run_side_.reset();
   http_.reset();
-  bulk_link_.reset();
-  dealer_.reset();
+  link_.close();
 }
 
 int Service::run() {
-  if (auto opened = open_state(); !opened) return fail(opened.error());
-  if (auto opened = open_links(); !opened) return fail(opened.error());
+  if (auto opened = open(); !opened) return fail(opened.error());
   if (auto opened = open_http(); !opened) return fail(opened.error());
   // Before the threads exist: nothing here is shared yet.
   signals_ = std::make_unique<asio::signal_set>(control_.io(), SIGTERM, SIGINT);
@@ -523,10 +349,10 @@ int Service::run() {
   callbacks.output = [this](LogTail tail) {
     asio::post(control_.io(), [this, tail = std::move(tail)] { step(OutputProduced{tail}); });
   };
-  run_side_ = std::make_unique<RunSide>(run_.io(), files_, *bulk_link_, metrics_, options_,
+  run_side_ = std::make_unique<RunSide>(run_.io(), files_, link_.bulk(), metrics_, options_,
                                         std::move(callbacks));
   AgentSettings settings;
-  settings.worker = worker_;
+  settings.worker = kept_->worker;
   settings.incarnation = incarnation_;
   settings.version = kVersion;
   settings.host = options_.name;
@@ -536,15 +362,16 @@ int Service::run() {
   Capacity starting;
   starting.blocked = "starting";
   agent_ = std::make_unique<Agent>(std::move(settings), std::move(starting),
-                                   std::move(waiting_results_), async::monotonic_now());
+                                   std::move(kept_->waiting), async::monotonic_now());
   const app::LoopLag control_lag(control_.io().get_executor(),
                                  app::LoopLag::gauge(base_metrics_, "control"));
-  spdlog::info("worker {} ({}) connects to {}", worker_.text(), options_.name,
+  spdlog::info("worker {} ({}) connects to {}", kept_->worker.text(), options_.name,
                options_.coordinators.front().control);
   arm_signals();
   arm_tick();
   run_.start();
   bulk_.start();
+  Readiness::running();
   control_.io().run();
   stop_all();
   return exit_code_.value_or(1);

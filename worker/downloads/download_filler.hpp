@@ -2,6 +2,7 @@
 /// doesn't fit into the queue is left to a later run.
 #pragma once
 
+#include "common/curl/http_fetch.hpp"
 #include "worker/downloads/module_fill.hpp"
 
 #include <atomic>
@@ -25,7 +26,7 @@ class DownloadFiller {
     std::filesystem::path directory;  ///< Of the cache; the signed trees are kept below it as well.
     sumdb::Database database;
     std::vector<sumdb::ModuleProxy> proxies;
-    sumdb::HttpSettings http;
+    curl::HttpSettings http;
     std::uint64_t disk_reserve_bytes = 0;  ///< With less free space nothing is added.
   };
   /// Called on the filler's thread after each fill, with what the cache holds then.
@@ -57,7 +58,7 @@ class DownloadFiller {
   Observer observer_;
   std::unique_ptr<DownloadCache> cache_;
   std::atomic<bool> stop_ = false;
-  sumdb::HttpFetch http_;
+  curl::HttpFetch http_;
   sumdb::ChecksumDatabase database_;
   ModuleFill fill_;
   std::mutex lock_;

@@ -70,7 +70,7 @@ Result<std::string> plain_info(std::string_view answer, const std::string& versi
 }
 
 ModuleFill::ModuleFill(DownloadCache& cache, sumdb::ChecksumDatabase& database,
-                       std::vector<sumdb::ModuleProxy> proxies, sumdb::Fetch fetch)
+                       std::vector<sumdb::ModuleProxy> proxies, curl::Fetch fetch)
     : cache_(cache), database_(database), proxies_(std::move(proxies)), fetch_(std::move(fetch)) {}
 
 FillReport ModuleFill::fill(const std::filesystem::path& modcache, const std::atomic<bool>& stop) {

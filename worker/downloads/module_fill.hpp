@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/core/error.hpp"
+#include "common/curl/http_fetch.hpp"
 #include "worker/downloads/download_cache.hpp"
 #include "worker/downloads/run_modules.hpp"
 #include "worker/sumdb/checksum_database.hpp"
@@ -38,7 +39,7 @@ class ModuleFill {
  public:
   /// References outlive it. `fetch` is for `.info`.
   ModuleFill(DownloadCache& cache, sumdb::ChecksumDatabase& database,
-             std::vector<sumdb::ModuleProxy> proxies, sumdb::Fetch fetch);
+             std::vector<sumdb::ModuleProxy> proxies, curl::Fetch fetch);
 
   /// One thread at a time. Ends early when the database's answers are forged, when it doesn't
   /// answer, when the disk is full, and when `stop` is set.
@@ -59,7 +60,7 @@ class ModuleFill {
   DownloadCache& cache_;
   sumdb::ChecksumDatabase& database_;
   std::vector<sumdb::ModuleProxy> proxies_;
-  sumdb::Fetch fetch_;
+  curl::Fetch fetch_;
   std::set<sumdb::ModuleVersion> unknown_;  ///< To the database; not asked again for a while.
 };
 

@@ -55,6 +55,7 @@ asio::awaitable<void> serve(ConnectionPtr connection) {
     }
     auto& request = std::get<ProxyRequest>(understood);
     connection->last_moved = steady_clock::now();
+    connection->asks_for_tunnel = request.tunnel;
     // A connection stays with the run that it began with.
     if (!connection->run.empty() && connection->run != request.run) {
       state.ledger.note(request.run, "a connection of another run", Refused::credentials);
@@ -62,7 +63,7 @@ asio::awaitable<void> serve(ConnectionPtr connection) {
     }
     auto admitted = state.ledger.admit(request, connection->peer, steady_clock::now());
     if (const auto* why = std::get_if<Refused>(&admitted)) {
-      co_return co_await answer(connection, *why);
+      co_return co_await answer(connection, *why, request.to.text());
     }
     connection->run = request.run;
     const std::string run = request.run;
@@ -183,17 +184,20 @@ asio::awaitable<bool> wait_for_turn(ConnectionPtr connection, Target target) {
     connection->last_moved = steady_clock::now();
   }
   state.ledger.note(connection->run, host, Refused::paused);
-  co_await answer(connection, Refused::paused);
+  co_await answer(connection, Refused::paused, host);
   co_return false;
 }
 
-asio::awaitable<void> answer(ConnectionPtr connection, Refused why) {
+asio::awaitable<void> answer(ConnectionPtr connection, Refused why, std::string target) {
   connection->state.refused(why);
-  const std::string status = std::to_string(status_of(why));
-  const std::string body = "cupel: refused (" + std::string(name(why)) + ")\n";
-  const std::string text = "HTTP/1.1 " + status + " Refused\r\nContent-Type: text/plain\r\n" +
-                           "Content-Length: " + std::to_string(body.size()) +
-                           "\r\nConnection: close\r\n\r\n" + body;
+  std::string said = "cupel: refused (" + std::string(name(why)) + ")";
+  if (!target.empty()) said += ": " + printable(target);
+  // Of the answer to a CONNECT the go command shows the words behind the number, else the body.
+  const std::string words = connection->asks_for_tunnel ? said : "Refused";
+  const std::string text = "HTTP/1.1 " + std::to_string(status_of(why)) + " " + words +
+                           "\r\nContent-Type: text/plain\r\n" +
+                           "Content-Length: " + std::to_string(said.size() + 1) +
+                           "\r\nConnection: close\r\n\r\n" + said + "\n";
   (void)co_await asio::async_write(connection->client, asio::buffer(text), kNoThrow);
   boost::system::error_code ignored;
   connection->client.shutdown(tcp::socket::shutdown_send, ignored);

@@ -84,7 +84,7 @@ asio::awaitable<bool> pass_on(ConnectionPtr connection, Stream& stream, Target t
     guard.failed(target.at.text(), steady_clock::now());
     connection->state.ledger.note(connection->run, printable("GET " + asked.to.text() + asked.path),
                                   Refused::unreachable);
-    co_await answer(connection, Refused::unreachable);
+    co_await answer(connection, Refused::unreachable, target.at.text());
     co_return false;
   }
   guard.answered(target.at.text(), parser.get().result_int(),
@@ -130,7 +130,7 @@ asio::awaitable<bool> pass_on_by_tls(ConnectionPtr connection, Target target, Pr
     connection->state.ledger.note(
         connection->run, printable("TLS to " + target.at.text() + ": " + failure.message()),
         Refused::unreachable);
-    co_await answer(connection, Refused::unreachable);
+    co_await answer(connection, Refused::unreachable, target.at.text());
     co_return false;
   }
   co_return co_await pass_on(connection, stream, std::move(target), std::move(asked));
@@ -146,7 +146,7 @@ asio::awaitable<bool> fetch(ConnectionPtr connection, Target target, ProxyReques
     connection->state.guard.failed(target.at.text(), steady_clock::now());
     connection->state.ledger.note(connection->run,
                                   printable("GET " + request.to.text() + request.path), *why);
-    co_await answer(connection, *why);
+    co_await answer(connection, *why, target.at.text());
     co_return false;
   }
   if (!connection->client.is_open()) {  // cut meanwhile

@@ -34,6 +34,7 @@ struct Connection {
   boost::beast::flat_buffer buffer;  ///< Read from the client and not used yet.
   std::string peer;
   std::string run;  ///< Whose it is; empty before its first good request.
+  bool asks_for_tunnel = false;
   TimePoint last_moved;
 };
 using ConnectionPtr = std::shared_ptr<Connection>;
@@ -67,7 +68,9 @@ struct Proxy::State {
 /// After true the guard must hear how it went.
 [[nodiscard]] boost::asio::awaitable<bool> wait_for_turn(ConnectionPtr connection, Target target);
 
-/// A short answer of the proxy's own, after which the connection ends.
-[[nodiscard]] boost::asio::awaitable<void> answer(ConnectionPtr connection, Refused why);
+/// A short answer of the proxy's own, after which the connection ends. It names the target, where
+/// one is known, since what a run asked for may be a name of ours.
+[[nodiscard]] boost::asio::awaitable<void> answer(ConnectionPtr connection, Refused why,
+                                                  std::string target = {});
 
 }  // namespace cupel::worker::egress

@@ -56,7 +56,7 @@ asio::awaitable<void> tunnel(ConnectionPtr connection, Target target, ProxyReque
   }
   if (const auto* why = std::get_if<Refused>(&connected)) {
     connection->state.ledger.note(connection->run, printable("CONNECT " + request.to.text()), *why);
-    co_return co_await answer(connection, *why);
+    co_return co_await answer(connection, *why, host);
   }
   if (!connection->client.is_open()) co_return;  // cut meanwhile
   connection->upstream = std::get<tcp::socket>(std::move(connected));

@@ -22,7 +22,7 @@ Error forged(const std::string& what) {
 
 }  // namespace
 
-ChecksumDatabase::ChecksumDatabase(DatabaseSettings settings, Fetch fetch)
+ChecksumDatabase::ChecksumDatabase(DatabaseSettings settings, curl::Fetch fetch)
     : settings_(std::move(settings)), fetch_(std::move(fetch)) {}
 
 std::filesystem::path ChecksumDatabase::tree_file() const {
@@ -49,10 +49,11 @@ Result<std::string> ChecksumDatabase::get(const std::string& path, std::uint64_t
   auto fetched = fetch_(url, bytes_max);
   if (!fetched) return fetched.error();
   if (fetched->status == 200) return std::move(fetched->bytes);
-  return Error{.code = fetched->missing() ? Errc::not_found : Errc::io_error,
-               .what = "get " + shown_url(url) + ": status " + std::to_string(fetched->status),
-               .detail = {},
-               .hint = {}};
+  return Error{
+      .code = fetched->missing() ? Errc::not_found : Errc::io_error,
+      .what = "get " + curl::shown_url(url) + ": status " + std::to_string(fetched->status),
+      .detail = {},
+      .hint = {}};
 }
 
 Result<std::string> ChecksumDatabase::tile(const Tile& wanted) {

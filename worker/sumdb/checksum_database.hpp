@@ -3,10 +3,10 @@
 #pragma once
 
 #include "common/core/error.hpp"
+#include "common/curl/http_fetch.hpp"
 #include "worker/core/sumdb/lookup.hpp"
 #include "worker/core/sumdb/note.hpp"
 #include "worker/core/sumdb/tiles.hpp"
-#include "worker/sumdb/http_fetch.hpp"
 #include "worker/sumdb/module_proxies.hpp"
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct DatabaseSettings {
 
 class ChecksumDatabase {
  public:
-  ChecksumDatabase(DatabaseSettings settings, Fetch fetch);
+  ChecksumDatabase(DatabaseSettings settings, curl::Fetch fetch);
 
   /// The sums of a module, after its record has been proved to stand in the newest signed tree that
   /// this client knows, and that tree to go on from every one before it.
@@ -53,7 +53,7 @@ class ChecksumDatabase {
   Result<Tree> follow(const std::string& note);
 
   DatabaseSettings settings_;
-  Fetch fetch_;
+  curl::Fetch fetch_;
   std::string place_;  ///< Empty: not found out yet.
   bool loaded_ = false;
   std::optional<Tree> kept_;

@@ -19,7 +19,7 @@ std::vector<ModuleProxy> module_proxies(std::string_view goproxy) {
   return proxies;
 }
 
-Result<ProxyAnswer> ask_proxies(const std::vector<ModuleProxy>& proxies, const Fetch& fetch,
+Result<ProxyAnswer> ask_proxies(const std::vector<ModuleProxy>& proxies, const curl::Fetch& fetch,
                                 const std::string& path, std::uint64_t bytes_max) {
   Error none{
       .code = Errc::not_found, .what = "no module proxy has " + path, .detail = {}, .hint = {}};
@@ -30,10 +30,11 @@ Result<ProxyAnswer> ask_proxies(const std::vector<ModuleProxy>& proxies, const F
     if (!fetched && fetched.error().code == Errc::cancelled) return fetched.error();
     if (proxy.next_on_failure || (fetched && fetched->missing())) continue;
     if (!fetched) return fetched.error();
-    return Error{.code = Errc::io_error,
-                 .what = "get " + shown_url(url) + ": status " + std::to_string(fetched->status),
-                 .detail = {},
-                 .hint = {}};
+    return Error{
+        .code = Errc::io_error,
+        .what = "get " + curl::shown_url(url) + ": status " + std::to_string(fetched->status),
+        .detail = {},
+        .hint = {}};
   }
   return none;
 }

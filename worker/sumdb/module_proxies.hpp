@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/core/error.hpp"
-#include "worker/sumdb/http_fetch.hpp"
+#include "common/curl/http_fetch.hpp"
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ struct ProxyAnswer {
 /// What the first proxy that has it says. Errors: not_found (none has it, or there is none),
 /// io_error (one that may not be passed over failed), too_large, cancelled.
 [[nodiscard]] Result<ProxyAnswer> ask_proxies(const std::vector<ModuleProxy>& proxies,
-                                              const Fetch& fetch, const std::string& path,
+                                              const curl::Fetch& fetch, const std::string& path,
                                               std::uint64_t bytes_max);
 
 }  // namespace cupel::worker::sumdb

@@ -9,27 +9,6 @@ namespace {
 
 using What = Tally::What;
 
-/// The runs of a side that count, as problems.
-struct SideView {
-  std::vector<Problems> runs;
-  std::size_t asked = 0;         ///< Repeats, whether they count or not.
-  const Run* spoiled = nullptr;  ///< The last repeat that doesn't count.
-};
-
-SideView view_of(const Book& book, const std::vector<Run>& runs) {
-  SideView view;
-  view.asked = runs.size() - 1;
-  for (const Run& run : runs) {
-    std::vector<std::string> ignored;
-    if (is_conclusive(run) && why_incomparable(runs.front(), run, false, ignored).empty()) {
-      view.runs.push_back(problems_of(book, run));
-    } else {
-      view.spoiled = &run;
-    }
-  }
-  return view;
-}
-
 std::uint32_t package_hits(const Book& book, const Problems& run, const std::string& package) {
   return static_cast<std::uint32_t>(std::ranges::count_if(
       run, [&](const auto& entry) { return book.marks[entry.second.mark].package == package; }));
@@ -40,6 +19,22 @@ std::uint32_t count_in(const Book& book, const Problems& run, const Tally& tally
   if (tally.package) return package_hits(book, run, book.marks[tally.mark].package);
   const auto found = run.find(tally.identity);
   return found == run.end() ? 0 : found->second.count;
+}
+
+/// A finding that was concluded from what is missing names no test: it may be any of its package,
+/// and any of them may be it (rule C3).
+bool may_have(const Book& book, const Problems& run, const Mark& mark) {
+  return std::ranges::any_of(run, [&](const auto& entry) {
+    const Mark& there = book.marks[entry.second.mark];
+    return (mark.inferred || there.inferred) && there.package == mark.package &&
+           family_of(there) == family_of(mark);
+  });
+}
+
+/// For people: the package and the test, or the file where there is no package.
+std::string place_of(const Mark& mark) {
+  const std::string where = mark.test.empty() ? mark.package : mark.package + " " + mark.test;
+  return where.empty() ? mark.file : where;
 }
 
 class Judge {
@@ -57,12 +52,13 @@ class Judge {
       return inconclusive(Reason::engine, Fault::fleet, "the sides can't be compared: " + why);
     }
     out_.first = difference_of(book_, before, after);
-    before_ = view_of(book_, book_.before);
-    after_ = view_of(book_, book_.after);
-    out_.before_runs = static_cast<std::uint32_t>(before_.runs.size());
-    out_.after_runs = static_cast<std::uint32_t>(after_.runs.size());
-    find_flakes(Side::before, before_);
-    find_flakes(Side::after, after_);
+    before_ = SideView(book_, book_.before);
+    after_ = SideView(book_, book_.after);
+    out_.before_runs = static_cast<std::uint32_t>(before_.size());
+    out_.after_runs = static_cast<std::uint32_t>(after_.size());
+    out_.flakes = before_.flakes(Side::before);
+    const std::vector<Flake> of_after = after_.flakes(Side::after);
+    out_.flakes.insert(out_.flakes.end(), of_after.begin(), of_after.end());
     was_passing_ = before.outcome == Outcome::passing;
     is_passing_ = after.outcome == Outcome::passing;
     if (was_passing_ && is_passing_) return say(Verdict::compatible, Fault::none, "");
@@ -122,16 +118,19 @@ class Judge {
     add(out_.first.introduced, What::introduced);
     add(out_.first.resolved, What::resolved);
     add(out_.first.altered, What::altered);
-    // Where one side passes, a package that fails on the other each time is a difference, too, even
-    // if its findings are others each time.
-    if (was_passing_ == is_passing_) return;
-    const auto& items = was_passing_ ? out_.first.introduced : out_.first.resolved;
+    add_packages(out_.first.introduced, before_.problems().front(), What::introduced);
+    add_packages(out_.first.resolved, after_.problems().front(), What::resolved);
+  }
+
+  /// A package that fails each time is a difference, too, where it passes on the other side, even
+  /// if its findings are others each time.
+  void add_packages(const std::vector<Item>& items, const Problems& other, What what) {
     std::set<std::string> packages;
     for (const Item& item : items) {
       const std::string& package = book_.marks[item.mark].package;
-      if (package.empty() || !packages.insert(package).second) continue;
-      out_.tallies.push_back({"package|" + package + "|*", item.mark,
-                              was_passing_ ? What::introduced : What::resolved, Fate::open, true});
+      if (package.empty() || package_hits(book_, other, package) > 0) continue;
+      if (!packages.insert(package).second) continue;
+      out_.tallies.push_back({"package|" + package + "|*", item.mark, what, Fate::open, true});
     }
   }
 
@@ -140,15 +139,18 @@ class Judge {
     const bool introduced = tally.what == What::introduced;
     const SideView& with = introduced ? after_ : before_;
     const SideView& without = introduced ? before_ : after_;
-    // More than the other side's first run had: two equal findings are one more than one.
-    const std::uint32_t base = count_in(book_, without.runs.front(), tally);
+    // More than the other side always has: two equal findings are one more than one.
+    std::uint32_t base = count_in(book_, without.problems().front(), tally);
+    for (const Problems& run : without.problems()) {
+      base = std::min(base, count_in(book_, run, tally));
+    }
     std::uint32_t hits = 0;
     std::uint32_t misses = 0;
-    for (std::size_t i = 1; i < with.runs.size(); ++i) {
-      ++(count_in(book_, with.runs[i], tally) > base ? hits : misses);
+    for (std::size_t i = 1; i < with.size(); ++i) {
+      ++(count_in(book_, with.problems()[i], tally) > base ? hits : misses);
     }
     std::uint32_t against = 0;
-    for (const Problems& run : without.runs) {
+    for (const Problems& run : without.problems()) {
       if (count_in(book_, run, tally) > base) ++against;
     }
     (introduced ? tally.after_hits : tally.before_hits) = hits + 1;
@@ -158,7 +160,7 @@ class Judge {
     const std::uint32_t need = always ? rules_.runs : rules_.need;
     if (against > 0 || misses > static_cast<std::uint32_t>(rules_.runs) - need)
       return Fate::refuted;
-    const bool done = with.runs.size() > rules_.runs && without.runs.size() > rules_.runs;
+    const bool done = with.size() > rules_.runs && without.size() > rules_.runs;
     return done ? Fate::confirmed : Fate::open;
   }
 
@@ -168,17 +170,16 @@ class Judge {
     const std::vector<std::string> new_words = said(after_, tally.identity);
     tally.before_hits = static_cast<std::uint32_t>(old_words.size());
     tally.after_hits = static_cast<std::uint32_t>(new_words.size());
-    const bool missing =
-        old_words.size() < before_.runs.size() || new_words.size() < after_.runs.size();
+    const bool missing = old_words.size() < before_.size() || new_words.size() < after_.size();
     if (missing || compare_wording(old_words, new_words) != Wording::other) return Fate::refuted;
-    const bool done = before_.runs.size() > rules_.runs && after_.runs.size() > rules_.runs;
+    const bool done = before_.size() > rules_.runs && after_.size() > rules_.runs;
     return done ? Fate::confirmed : Fate::open;
   }
 
   /// What the runs of a side say of a problem, those that have it.
   static std::vector<std::string> said(const SideView& side, const std::string& identity) {
     std::vector<std::string> out;
-    for (const Problems& run : side.runs) {
+    for (const Problems& run : side.problems()) {
       const auto found = run.find(identity);
       if (found == run.end()) continue;
       std::string& text = out.emplace_back();
@@ -200,18 +201,18 @@ class Judge {
   /// The side with fewer repeats, the after side first; nothing when a side has had its share.
   Conclusion ask() {
     const std::size_t share = 2U * rules_.runs;
-    const auto wants = [&](const SideView& side) { return side.runs.size() <= rules_.runs; };
+    const auto wants = [&](const SideView& side) { return side.size() <= rules_.runs; };
     for (const bool after_side :
-         {after_.runs.size() <= before_.runs.size(), after_.runs.size() > before_.runs.size()}) {
+         {after_.size() <= before_.size(), after_.size() > before_.size()}) {
       const SideView& side = after_side ? after_ : before_;
       if (!wants(side)) continue;
-      if (side.asked < share) {
+      if (side.asked() < share) {
         out_.repeat = after_side ? Side::after : Side::before;
         return std::move(out_);
       }
-      const Reason reason = side.spoiled == nullptr || side.spoiled->reason == Reason::none
+      const Reason reason = side.spoiled() == nullptr || side.spoiled()->reason == Reason::none
                                 ? Reason::engine
-                                : side.spoiled->reason;
+                                : side.spoiled()->reason;
       return inconclusive(
           reason, fault_of(reason),
           "the difference could not be confirmed: repeats ended " + std::string(name(reason)));
@@ -220,43 +221,70 @@ class Judge {
   }
 
   [[nodiscard]] std::string counts() const {
-    const auto failed = [](const SideView& side) {
-      return std::ranges::count_if(side.runs, [](const Problems& run) { return !run.empty(); });
-    };
-    return "failed in " + std::to_string(failed(before_)) + " of " +
-           std::to_string(before_.runs.size()) + " runs before and " +
-           std::to_string(failed(after_)) + " of " + std::to_string(after_.runs.size()) +
-           " runs after";
+    return "failed in " + std::to_string(before_.failing()) + " of " +
+           std::to_string(before_.size()) + " runs before and " + std::to_string(after_.failing()) +
+           " of " + std::to_string(after_.size()) + " runs after";
   }
 
   [[nodiscard]] std::string first_message(What what) const {
+    return message_of(
+        [what](const Tally& tally) { return tally.what == what && tally.fate == Fate::confirmed; });
+  }
+
+  /// Of the first tally that is `wanted`, findings before packages.
+  template <typename Wanted>
+  [[nodiscard]] std::string message_of(Wanted wanted) const {
     for (const bool package : {false, true}) {
       for (const Tally& tally : out_.tallies) {
-        if (tally.what != what || tally.fate != Fate::confirmed || tally.package != package)
-          continue;
+        if (tally.package != package || !wanted(tally)) continue;
         const Mark& mark = book_.marks[tally.mark];
-        std::string where = mark.test.empty() ? mark.package : mark.package + " " + mark.test;
-        if (where.empty()) where = mark.file;
         const std::size_t begin =
             std::min(mark.message.find_first_not_of(" \t\r\n"), mark.message.size());
         const std::string text = mark.message.substr(begin, mark.message.find('\n', begin) - begin);
-        return std::string(name(mark.kind)) + " " + where + (text.empty() ? "" : ": " + text);
+        return std::string(name(mark.kind)) + " " + place_of(mark) +
+               (text.empty() ? "" : ": " + text);
       }
     }
     return counts();
   }
 
+  /// What the before side had now and then and the comparison left out, for the end of a message.
+  [[nodiscard]] std::string set_aside() const {
+    constexpr std::size_t kNamedMax = 3;
+    std::string text;
+    std::size_t count = 0;
+    for (const Flake& flake : out_.flakes) {
+      if (flake.side != Side::before || ++count > kNamedMax) continue;
+      text += (count == 1 ? "; set aside: " : ", ") + place_of(book_.marks[flake.mark]) +
+              " (failed in " + std::to_string(flake.hits) + " of " + std::to_string(flake.runs) +
+              " runs before)";
+    }
+    if (count > kNamedMax) text += ", and " + std::to_string(count - kNamedMax) + " more";
+    return text;
+  }
+
   /// There in every run of both sides, and its words tell nothing.
   [[nodiscard]] bool reworded(const Tally& tally) const {
     return tally.what == What::altered && tally.fate == Fate::refuted &&
-           tally.before_hits == before_.runs.size() && tally.after_hits == after_.runs.size();
+           tally.before_hits == before_.size() && tally.after_hits == after_.size();
+  }
+
+  /// A failure of every after run that no before run had, nor may have had, and that enough of them
+  /// would have shown.
+  [[nodiscard]] bool is_new(const Tally& tally) const {
+    if (tally.what != What::introduced || tally.fate != Fate::confirmed) return false;
+    const Mark& mark = book_.marks[tally.mark];
+    const bool known = std::ranges::any_of(before_.problems(), [&](const Problems& run) {
+      return count_in(book_, run, tally) > 0 || may_have(book_, run, mark);
+    });
+    return !known && before_.runs_that_show(mark) >= std::max<std::size_t>(rules_.runs, 1);
   }
 
   /// The change's, unless every new finding is in another module than the unit's own.
   [[nodiscard]] Fault fault_of_regression() const {
     if (rules_.module.empty()) return Fault::change;
     for (const Tally& tally : out_.tallies) {
-      if (tally.what != What::introduced || tally.fate != Fate::confirmed) continue;
+      if (!is_new(tally)) continue;
       const std::string& package = book_.marks[tally.mark].package;
       if (package.empty() || package.starts_with(rules_.module)) return Fault::change;
     }
@@ -266,15 +294,20 @@ class Judge {
   Conclusion verdict() {
     const bool worse = any_confirmed(What::introduced);
     const bool better = any_confirmed(What::resolved);
-    if (was_passing_) {
-      if (worse)
-        return say(Verdict::regressed, fault_of_regression(), first_message(What::introduced));
-      return say(Verdict::flaky, Fault::repository, counts());
+    if (was_passing_ || (!better && before_.passes_but_for_flakes())) {
+      const auto fresh = [this](const Tally& tally) { return is_new(tally); };
+      if (std::ranges::any_of(out_.tallies, fresh)) {
+        return say(Verdict::regressed, fault_of_regression(), message_of(fresh) + set_aside());
+      }
+      if (!worse) return say(Verdict::flaky, Fault::repository, counts());
+      return say(Verdict::flaky, Fault::repository,
+                 counts() + "; it may have been there before: " + first_message(What::introduced));
     }
-    if (is_passing_) {
-      const bool clean =
-          std::ranges::all_of(after_.runs, [](const Problems& run) { return run.empty(); });
-      if (better && clean) return say(Verdict::fixed, Fault::none, first_message(What::resolved));
+    // A flake of the after side hides good news: nobody knows whose it is.
+    if (is_passing_ || (!worse && after_.passes_but_for_flakes())) {
+      if (better && after_.failing() == 0) {
+        return say(Verdict::fixed, Fault::none, first_message(What::resolved));
+      }
       return say(Verdict::flaky, Fault::repository, counts());
     }
     if (worse || better || any_confirmed(What::altered)) {
@@ -292,21 +325,6 @@ class Judge {
                  "fails with and without the change; only its words are others in each run");
     }
     return say(Verdict::flaky, Fault::repository, counts());
-  }
-
-  void find_flakes(Side side, const SideView& view) {
-    if (view.runs.size() < 2) return;
-    std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> hits;
-    for (const Problems& run : view.runs) {
-      for (const auto& [name, problem] : run) {
-        auto& entry = hits[name];
-        if (entry.second++ == 0) entry.first = problem.mark;
-      }
-    }
-    const auto runs = static_cast<std::uint32_t>(view.runs.size());
-    for (const auto& [name, entry] : hits) {
-      if (entry.second < runs) out_.flakes.push_back({entry.first, side, entry.second, runs});
-    }
   }
 
   const Book& book_;

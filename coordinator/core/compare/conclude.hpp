@@ -3,6 +3,7 @@
 #pragma once
 
 #include "coordinator/core/compare/difference.hpp"
+#include "coordinator/core/compare/side_view.hpp"
 
 #include <optional>
 #include <string>
@@ -35,15 +36,6 @@ struct Tally {
   friend bool operator==(const Tally&, const Tally&) = default;
 };
 
-/// A problem that some runs of one side have and others don't.
-struct Flake {
-  std::uint32_t mark = 0;
-  Side side = Side::before;
-  std::uint32_t hits = 0;
-  std::uint32_t runs = 0;
-  friend bool operator==(const Flake&, const Flake&) = default;
-};
-
 struct Conclusion {
   /// Set: run this side once more, then ask again; nothing else counts.
   std::optional<Side> repeat;
@@ -60,6 +52,10 @@ struct Conclusion {
   std::uint32_t after_runs = 0;
 };
 
+/// What comes and goes between the runs of a side is set aside: where nothing else fails before, a
+/// failure that every run of the after side has is a regression. No failure counts as new that a
+/// run of the before side had, or may have had, or could have hidden too often.
+///
 /// `book` has at least one run of each side. Repeats that aren't conclusive, or not comparable with
 /// the first run of their side, don't count; twice `rules.runs` repeats of a side are the most that
 /// are asked for.

@@ -8,34 +8,12 @@
 namespace cupel::coordinator::compare {
 namespace {
 
-std::string_view family(const Mark& mark) {
-  return std::string_view(mark.key).substr(0, mark.key.find('|'));
-}
-
-/// Packages in which tests can't have run to their end.
-std::set<std::string> stopped_packages(const Book& book, const Run& run) {
-  std::set<std::string> packages;
-  for (const Seen& seen : run.seen) {
-    const Mark& mark = book.marks[seen.mark];
-    switch (mark.kind) {
-      case FindingKind::build_failure:
-      case FindingKind::build_failure_dependent:
-      case FindingKind::setup_failure:
-      case FindingKind::package_failure:
-      case FindingKind::package_unfinished:
-      case FindingKind::test_timeout: packages.insert(mark.package); break;
-      default: break;
-    }
-  }
-  return packages;
-}
-
 /// Tests that fail, parents of failing subtests included: "package\0test".
 std::set<std::string> failing_tests(const Book& book, const Run& run) {
   std::set<std::string> tests;
   for (const Seen& seen : run.seen) {
     const Mark& mark = book.marks[seen.mark];
-    if (family(mark) == "test") tests.insert(mark.package + '\0' + mark.test);
+    if (family_of(mark) == "test") tests.insert(mark.package + '\0' + mark.test);
   }
   return tests;
 }
@@ -64,7 +42,7 @@ class Renamed {
 
   /// The nearest parent that fails on both sides; empty where there is none.
   [[nodiscard]] std::string failing_parent(const Mark& mark) const {
-    if (family(mark) != "test") return {};
+    if (family_of(mark) != "test") return {};
     for (std::size_t slash = mark.test.rfind('/'); slash != std::string::npos && slash > 0;
          slash = mark.test.rfind('/', slash - 1)) {
       std::string parent = mark.package + '\0' + mark.test.substr(0, slash);
@@ -95,14 +73,14 @@ class Renamed {
 };
 
 bool is_test_of(const Mark& mark, const std::set<std::string>& packages) {
-  return family(mark) == "test" && packages.contains(mark.package);
+  return family_of(mark) == "test" && packages.contains(mark.package);
 }
 
 /// An inferred finding is as good as any failing test of its package on the other side.
 bool package_fails(const Book& book, const Mark& mark, const Problems& other) {
   return mark.inferred && std::ranges::any_of(other, [&](const auto& entry) {
            const Mark& there = book.marks[entry.second.mark];
-           return there.package == mark.package && family(there) == family(mark);
+           return there.package == mark.package && family_of(there) == family_of(mark);
          });
 }
 
@@ -124,8 +102,29 @@ std::string other_command(const std::vector<std::string>& a, const std::vector<s
 
 }  // namespace
 
+std::string_view family_of(const Mark& mark) {
+  return std::string_view(mark.key).substr(0, mark.key.find('|'));
+}
+
+std::set<std::string> stopped_packages(const Book& book, const Run& run) {
+  std::set<std::string> packages;
+  for (const Seen& seen : run.seen) {
+    const Mark& mark = book.marks[seen.mark];
+    switch (mark.kind) {
+      case FindingKind::build_failure:
+      case FindingKind::build_failure_dependent:
+      case FindingKind::setup_failure:
+      case FindingKind::package_failure:
+      case FindingKind::package_unfinished:
+      case FindingKind::test_timeout: packages.insert(mark.package); break;
+      default: break;
+    }
+  }
+  return packages;
+}
+
 std::string identity(const Mark& mark) {
-  return mark.inferred ? std::string(family(mark)) + "|" + mark.package + "|?" : mark.key;
+  return mark.inferred ? std::string(family_of(mark)) + "|" + mark.package + "|?" : mark.key;
 }
 
 Problems problems_of(const Book& book, const Run& run) {

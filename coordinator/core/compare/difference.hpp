@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cupel::coordinator::compare {
@@ -22,6 +23,11 @@ using Problems = std::map<std::string, Problem>;  ///< By identity().
 /// The key; for an inferred finding its family and package (rule C3).
 [[nodiscard]] std::string identity(const Mark& mark);
 [[nodiscard]] Problems problems_of(const Book& book, const Run& run);
+
+/// Packages in which tests can't have run to their end.
+[[nodiscard]] std::set<std::string> stopped_packages(const Book& book, const Run& run);
+/// A test that fails or a package that does, apart from what exactly was said of it.
+[[nodiscard]] std::string_view family_of(const Mark& mark);
 
 struct Item {
   std::string identity;

@@ -1,7 +1,8 @@
 // From submit to durable result through the real coordinator: HTTP, store, CURVE, and a worker that
 // answers at once. Each round runs the floor and ours one after the other, in turns.
 //
-//   bench_dispatch [--rounds N] [--tasks N] [--only throughput|latency|memory] [--slots 4|16] [--quick]
+//   bench_dispatch [--rounds N] [--tasks N] [--only throughput|latency|memory] [--slots 4|16]
+//   [--quick]
 //
 // --quick: two rounds, and no million queued tasks.
 #include "common/fs/files.hpp"
@@ -43,9 +44,13 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+constexpr const char* kCpuSeconds = "process_cpu_seconds_total";
+constexpr const char* kCommits = "cupel_db_calls_total{op=\"commit\"}";
+
 struct Throughput {
   double tasks_s = 0;
   double cpu_s_per_1k = 0;
+  double commits_per_1k = 0;
 };
 
 Throughput run_ours(const Plan& plan, std::uint32_t slots) {
@@ -53,21 +58,24 @@ Throughput run_ours(const Plan& plan, std::uint32_t slots) {
   Countdown acknowledged(plan.tasks);
   const auto worker = fleet.worker(slots, {{}, {}, [&](const ResultAck&) { acknowledged.add(); }});
   httpclient::Client client = fleet.client();
-  const double cpu = fleet.metric("process_cpu_seconds_total");
+  const double cpu = fleet.metric(kCpuSeconds);
+  const double commits = fleet.metric(kCommits);
   const auto started = Clock::now();
   for (int first = 0; first < plan.tasks; first += kPerCampaign) {
     submit(client, campaign_of("throughput", first, std::min(kPerCampaign, plan.tasks - first)));
   }
   acknowledged.wait();
   const double took = seconds_since(started);
-  const double used = fleet.metric("process_cpu_seconds_total") - cpu;
-  return {plan.tasks / took, used / plan.tasks * 1000};
+  const double used = fleet.metric(kCpuSeconds) - cpu;
+  const double committed = fleet.metric(kCommits) - commits;
+  return {plan.tasks / took, used / plan.tasks * 1000, committed / plan.tasks * 1000};
 }
 
 void throughput(const Plan& plan, std::uint32_t slots) {
   const std::string suffix = "_" + std::to_string(slots) + "_slots";
   Series rate{"dispatch_tasks_per_second" + suffix, "tasks/s", {}, {}};
   Series cpu{"dispatch_coordinator_cpu_per_1000_tasks" + suffix, "s", {}, {}};
+  Series commits{"dispatch_commits_per_1000_tasks" + suffix, "commits", {}, {}};
   for (int round = 0; round < plan.rounds; ++round) {
     Floor floor;
     Throughput ours;
@@ -76,6 +84,7 @@ void throughput(const Plan& plan, std::uint32_t slots) {
         [&] { ours = run_ours(plan, slots); });
     rate.add(ours.tasks_s, floor.tasks_s);
     cpu.add(ours.cpu_s_per_1k, floor.cpu_s_per_1k);
+    commits.add(ours.commits_per_1k, floor.commits_per_1k);
   }
   const json conditions = {{"slots", slots},
                            {"tasks", plan.tasks},
@@ -86,6 +95,7 @@ void throughput(const Plan& plan, std::uint32_t slots) {
                            {"campaign_of", kPerCampaign}};
   print(rate, conditions);
   print(cpu, conditions);
+  print(commits, conditions);
 }
 
 struct Waits {

@@ -24,8 +24,8 @@ Floor run_floor(const std::filesystem::path& dir, int tasks, std::uint32_t slots
     std::filesystem::remove(store.string() + suffix);
   }
   const auto parsed = nlohmann::json::parse(line.data());
-  return {parsed["tasks_s"], parsed["cpu_s_per_1k"], parsed["p50_ms"], parsed["p99_ms"],
-          parsed["rss_mb"]};
+  return {parsed["tasks_s"], parsed["cpu_s_per_1k"], parsed["commits_per_1k"],
+          parsed["p50_ms"],  parsed["p99_ms"],       parsed["rss_mb"]};
 }
 
 }  // namespace cupel::bench

@@ -9,6 +9,7 @@ namespace cupel::bench {
 struct Floor {
   double tasks_s = 0;
   double cpu_s_per_1k = 0;
+  double commits_per_1k = 0;
   double p50_ms = 0;  ///< From submit to start.
   double p99_ms = 0;
   double rss_mb = 0;

@@ -6,17 +6,14 @@ the seed (schedule.py) and is printed; what the machine makes of it is not. When
 its end, and the history must hold all promises (history.py).
 """
 
-import argparse
 import collections
 import json
-import os
 import pathlib
 import random
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -26,6 +23,7 @@ import chaos_fleet  # noqa: E402
 import harness  # noqa: E402
 import history  # noqa: E402
 import own_engine  # noqa: E402
+import program  # noqa: E402
 import schedule  # noqa: E402
 
 LOST = (OSError, AssertionError, ValueError, harness.http.client.HTTPException)
@@ -334,10 +332,16 @@ class Chaos:
             shutil.copy(self.engine.log, self.scratch / "dockerd.log")
         self.engine.close()
 
+    def evidence(self):
+        return f"seed {self.chosen.seed}, {self.fleet.dir if self.fleet else ''}"
+
+    def judge(self):
+        self.open()
+        return self.run()
+
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--bin", default=os.environ.get("CUPEL_BIN_DIR"), help="directory of the built programs")
+    arguments = program.arguments(__doc__)
     arguments.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     arguments.add_argument("--seconds", type=int, default=600)
     arguments.add_argument("--without", nargs="*", default=[], choices=list(schedule.KINDS), help="leave these kinds of faults out")
@@ -348,25 +352,8 @@ def main():
         for event in schedule.schedule(chosen.seed, chosen.seconds, chaos_fleet.WORKERS, chaos_fleet.SMALL, chosen.without):
             print(event)
         return 0
-    if not chosen.bin:
-        arguments.error("--bin or CUPEL_BIN_DIR names the directory of the built programs")
-    harness.clean_up_on_term()
-    scratch = pathlib.Path(tempfile.mkdtemp(prefix="cupel-chaos-", dir="/var/tmp"))
-    good, run = False, None
-    try:
-        run = Chaos(chosen, scratch)
-        run.open()
-        good = run.run()
-    except AssertionError as failure:
-        print("WRONG", failure)
-    finally:
-        if run:
-            run.close(keep=not good)
-        if good:
-            shutil.rmtree(scratch, ignore_errors=True)
-        else:
-            print(f"seed {chosen.seed}; evidence: {run.fleet.dir if run and run.fleet else ''} {scratch}")
-    return 0 if good else 1
+    program.need_programs(arguments, chosen)
+    return program.exit_code("chaos", lambda scratch: Chaos(chosen, scratch), Chaos.judge)
 
 
 if __name__ == "__main__":

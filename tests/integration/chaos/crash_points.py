@@ -6,8 +6,6 @@ process is armed with one point at a time: it dies by SIGKILL when it passes it,
 the end everything must have come to its end, with the verdicts of a quiet run.
 """
 
-import argparse
-import collections
 import json
 import os
 import pathlib
@@ -16,13 +14,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "fleet")]
 import harness  # noqa: E402
 import history  # noqa: E402
+import program  # noqa: E402
 
 engine_api = harness.engine_api
 
@@ -328,6 +326,19 @@ class Suite:
             print("WRONG", line)
         return not wrong
 
+    def judge(self):
+        self.run()
+        return self.report()
+
+    def close(self, keep):
+        for daemon in [self.fleet.coordinator, *self.fleet.workers]:
+            if daemon.alive():
+                daemon.kill()
+        self.fleet.close(check=False, keep=keep)
+
+    def evidence(self):
+        return f"seed {self.chosen.seed}, {self.fleet.dir}"
+
 
 # What comes with a campaign: its submission, its packed sources, the logs of its failing unit.
 WITH_CAMPAIGN = ["reply", "artifact.rename", "artifact.renamed", "file.rename", "file.renamed"] + [
@@ -352,34 +363,14 @@ PROVOKED = {
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--bin", default=os.environ.get("CUPEL_BIN_DIR"), help="directory of the built programs")
+    arguments = program.arguments(__doc__)
     arguments.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     arguments.add_argument("--seconds", type=int, default=0, help="arm nothing more after this time; 0: until all were struck")
     arguments.add_argument("--seeds", action="store_true", help="build the seeds of build caches afresh, and die there as well")
     arguments.add_argument("--only", nargs="*", help="these points alone")
     chosen = arguments.parse_args()
-    if not chosen.bin:
-        arguments.error("--bin or CUPEL_BIN_DIR names the directory of the built programs")
-    harness.clean_up_on_term()
-    scratch = pathlib.Path(tempfile.mkdtemp(prefix="cupel-crash-", dir="/var/tmp"))
-    good = False
-    suite = None
-    try:
-        suite = Suite(chosen, scratch)
-        suite.run()
-        good = suite.report()
-    finally:
-        if suite:
-            for daemon in [suite.fleet.coordinator, *suite.fleet.workers]:
-                if daemon.alive():
-                    daemon.kill()
-            suite.fleet.close(check=False, keep=not good)
-        if good:
-            shutil.rmtree(scratch, ignore_errors=True)
-        elif suite:
-            print(f"evidence: {suite.fleet.dir} and {scratch}")
-    return 0 if good else 1
+    program.need_programs(arguments, chosen)
+    return program.exit_code("crash", lambda scratch: Suite(chosen, scratch), Suite.judge)
 
 
 if __name__ == "__main__":

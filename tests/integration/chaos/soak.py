@@ -6,21 +6,18 @@ them units are validated in containers all the time. What the daemons hold is sa
 first quarter, when caches and pools are warm, to the end.
 """
 
-import argparse
-import contextlib
 import json
 import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "fleet")]
 import harness  # noqa: E402
+import program  # noqa: E402
 
 BATCH = 1000
 # What a value may grow by from the first quarter to the last one: the larger of a share and an amount.
@@ -151,32 +148,32 @@ class Soak:
             wrong.append(f"the store grew by {slopes[1]:.0f} bytes a task, and by {slopes[0]:.0f} before")
         return wrong
 
+    def close(self, keep):
+        if self.chosen.samples:
+            pathlib.Path(self.chosen.samples).write_text("".join(json.dumps(row) + "\n" for row in self.samples))
+        self.fleet.close(check=False, keep=keep)
+
+    def evidence(self):
+        return self.fleet.dir
+
+
+def all_flat(soak):
+    soak.run()
+    wrong = soak.judge()
+    print(f"{soak.made} small tasks and {soak.units} units in {soak.samples[-1]['at']:.0f} s")
+    for line in wrong:
+        print("WRONG", line)
+    return not wrong
+
 
 def main():
-    arguments = argparse.ArgumentParser(prog="ops/soak", description=__doc__)
-    arguments.add_argument("--bin", default=os.environ.get("CUPEL_BIN_DIR"), help="directory of the built programs")
+    arguments = program.arguments(__doc__, prog="ops/soak")
     arguments.add_argument("--minutes", type=float, default=30)
     arguments.add_argument("--tasks", type=int, default=100_000)
     arguments.add_argument("--samples", help="a file for every sample, one JSON object a line")
     chosen = arguments.parse_args()
-    harness.clean_up_on_term()
-    scratch = pathlib.Path(tempfile.mkdtemp(prefix="cupel-soak-", dir="/var/tmp"))
-    good, soak = False, None
-    try:
-        soak = Soak(chosen, scratch)
-        soak.run()
-        wrong = soak.judge()
-        print(f"{soak.made} small tasks and {soak.units} units in {soak.samples[-1]['at']:.0f} s")
-        for line in wrong:
-            print("WRONG", line)
-        good = not wrong
-    finally:
-        if soak:
-            if chosen.samples:
-                pathlib.Path(chosen.samples).write_text("".join(json.dumps(row) + "\n" for row in soak.samples))
-            soak.fleet.close(check=False, keep=not good)
-        shutil.rmtree(scratch, ignore_errors=True)
-    return 0 if good else 1
+    program.need_programs(arguments, chosen)
+    return program.exit_code("soak", lambda scratch: Soak(chosen, scratch), all_flat)
 
 
 if __name__ == "__main__":

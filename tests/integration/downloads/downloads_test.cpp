@@ -2,17 +2,13 @@
 // image with the label cupel.image.go is present there is nothing to test, and the cases say so.
 #include "common/fs/files.hpp"
 #include "tests/integration/downloads/counting_proxy.hpp"
-#include "tests/integration/sandbox/sandbox.hpp"
-#include "tests/support/git_fixture.hpp"
-#include "worker/acquire/acquire.hpp"
+#include "tests/integration/sandbox/toolchain_fixture.hpp"
 #include "worker/downloads/download_filler.hpp"
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 
 namespace cupel::test {
 namespace {
@@ -23,23 +19,11 @@ using testing::IsEmpty;
 
 constexpr const char* kVersions = "github.com/pkg/errors/@v/";
 
-class DownloadsTest : public SandboxTest {
+class DownloadsTest : public ToolchainFixture {
  protected:
   void SetUp() override {
-    SandboxTest::SetUp();
-    const auto images = await(io, engine->image_list({"cupel.image.go", "cupel.image.cc=0"}));
-    ASSERT_TRUE(images) << images.error().text();
-    if (images->empty()) {
-      std::cout << "no toolchain image here\n";
-      return;
-    }
-    const auto newest = std::ranges::max_element(
-        *images, {}, [](const auto& one) { return one.labels.at("cupel.image.go"); });
-    toolchain_ = newest->id;
-    go_version_ = newest->labels.at("cupel.image.go");
-    auto opened = worker::Workspaces::open(scratch.path() + "/workspaces");
-    ASSERT_TRUE(opened) << opened.error().text();
-    workspaces_ = std::make_unique<worker::Workspaces>(*std::move(opened));
+    ToolchainFixture::SetUp();
+    if (toolchain_.empty()) return;
     std::string key = tests::RecordedSumdb::read("key");
     key.pop_back();
     auto with_proxy = options();
@@ -58,24 +42,9 @@ class DownloadsTest : public SandboxTest {
     acquire_source();
   }
 
-  worker::AcquireContext context(UnitId unit) {
-    worker::AcquireContext context{.runs = *executor,
-                                   .files = files,
-                                   .workspaces = *workspaces_,
-                                   .policy = {},
-                                   .campaign = CampaignId{1},
-                                   .repository = RepositoryId{2},
-                                   .unit = unit,
-                                   .task = TaskId{4},
-                                   .token = Token{5},
-                                   .task_deadline = {},
-                                   .settings = {},
-                                   .image = toolchain_,
-                                   .image_go_version = go_version_};
-    context.policy.allow_local = true;
+  worker::AcquireContext context(UnitId unit) override {
+    worker::AcquireContext context = ToolchainFixture::context(unit);
     context.policy.downloads = filler_->cache().mount().string();
-    context.settings.acquire_limit_s = 120;
-    context.settings.limits.tmp_bytes = 256ULL << 20U;
     return context;
   }
 
@@ -88,13 +57,7 @@ class DownloadsTest : public SandboxTest {
     const std::string lookup = tests::RecordedSumdb::read("lookup/github.com/pkg/errors@v0.9.1");
     const std::size_t begin = lookup.find('\n') + 1;
     write_file(repo + "/go.sum", lookup.substr(begin, lookup.find("\n\n") + 1 - begin));
-    tests::shell(repo, "git init -q -b main; git add -A; git commit -q -m c1");
-    AcquireSource work;
-    work.source = GitSource{"file://" + repo, ""};
-    auto answer = await(io, worker::acquire_source(context(UnitId{3}), work, {},
-                                                   std::make_shared<worker::CancelToken>()));
-    if (auto* stopped = std::get_if<worker::AcquireStopped>(&answer)) FAIL() << stopped->message;
-    facts_ = std::get<worker::SourceAcquired>(answer).facts;
+    acquire_folder(repo);
   }
 
   /// Why it stopped; empty when it didn't.
@@ -121,12 +84,8 @@ class DownloadsTest : public SandboxTest {
   }
 
   CountingProxy proxy_;
-  std::string toolchain_;
-  std::string go_version_;
-  std::unique_ptr<worker::Workspaces> workspaces_;
   std::unique_ptr<worker::DownloadFiller> filler_;
   worker::FillReport report_;
-  SourceFacts facts_;
 };
 
 TEST_F(DownloadsTest, ASecondAcquisitionAsksTheNetworkForNothing) {

@@ -1,5 +1,6 @@
 // Runs with a network on the real engine: what they must reach, and everything that they must not.
 #include "tests/integration/egress/host_services.hpp"
+#include "tests/integration/sandbox/hostile_table.hpp"
 #include "tests/integration/sandbox/sandbox.hpp"
 #include "worker/egress/gate.hpp"
 
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <ifaddrs.h>
 #include <netinet/in.h>
@@ -22,8 +22,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using worker::egress::Choice;
 using worker::egress::Gate;
-
-constexpr const char* kTable = CUPEL_SOURCE_DIR "/docs/hostile-runs.md";
 
 /// The first address of the host on an interface that is wanted.
 std::string address_where(const std::function<bool(const std::string&)>& wanted) {
@@ -127,24 +125,12 @@ class EgressTest : public SandboxTest {
 
 /// Writes the table with CUPEL_UPDATE_GOLDEN=1, and holds the attacks of the program to it.
 void compare_table(const std::vector<Row>& rows, const std::string& engine) {
-  std::ifstream in(kTable);
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  const std::string mark = "<!-- egress: written by egress_test -->\n";
-  const auto from = text.find(mark);
-  ASSERT_NE(from, std::string::npos) << kTable;
-  const auto to = text.find("<!-- end -->", from);
-  ASSERT_NE(to, std::string::npos) << kTable;
   std::string table = "| attack | engine | what happened |\n|---|---|---|\n";
   for (const Row& row : rows) {
     table += "| " + row.attack + " | " + engine + " | " +
              (row.reached ? "works, as it must" : "blocked") + " |\n";
   }
-  const std::string wanted = text.substr(from + mark.size(), to - from - mark.size());
-  if (std::getenv("CUPEL_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(kTable) << text.substr(0, from + mark.size()) + table + text.substr(to);
-    return;
-  }
-  EXPECT_EQ(table, wanted) << "CUPEL_UPDATE_GOLDEN=1 writes it";
+  expect_table("egress: written by egress_test", table);
 }
 
 TEST_F(EgressTest, AHostileProgramReachesTheModuleProxyAndNothingElse) {

@@ -1,15 +1,12 @@
 // Changes in the mutate profile: a real engine, a real go command, the file proxy of the cases.
 // Where no image with the label cupel.image.go is present there is nothing to test, and the cases
 // say so.
-#include "tests/integration/sandbox/sandbox.hpp"
-#include "tests/support/git_fixture.hpp"
+#include "tests/integration/sandbox/toolchain_fixture.hpp"
 #include "worker/mutate/mutate.hpp"
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <iostream>
 
 namespace cupel::test {
 namespace {
@@ -22,43 +19,11 @@ using worker::Mutated;
 
 const std::string kCases = std::string(CUPEL_SOURCE_DIR) + "/tests/fixtures/cases";
 
-class MutateEngineTest : public SandboxTest {
+class MutateEngineTest : public ToolchainFixture {
  protected:
-  void SetUp() override {
-    SandboxTest::SetUp();
-    const auto images = await(io, engine->image_list({"cupel.image.go", "cupel.image.cc=0"}));
-    ASSERT_TRUE(images) << images.error().text();
-    if (images->empty()) {
-      std::cout << "no toolchain image here\n";
-      return;
-    }
-    const auto newest = std::ranges::max_element(
-        *images, {}, [](const auto& one) { return one.labels.at("cupel.image.go"); });
-    toolchain_ = newest->id;
-    go_version_ = newest->labels.at("cupel.image.go");
-    auto opened = worker::Workspaces::open(scratch.path() + "/workspaces");
-    ASSERT_TRUE(opened) << opened.error().text();
-    workspaces_ = std::make_unique<worker::Workspaces>(*std::move(opened));
-  }
-
-  worker::AcquireContext context() {
-    worker::AcquireContext context{.runs = *executor,
-                                   .files = files,
-                                   .workspaces = *workspaces_,
-                                   .policy = {},
-                                   .campaign = CampaignId{1},
-                                   .repository = RepositoryId{2},
-                                   .unit = UnitId{3},
-                                   .task = TaskId{4},
-                                   .token = Token{5},
-                                   .task_deadline = {},
-                                   .settings = {},
-                                   .image = toolchain_,
-                                   .image_go_version = go_version_};
-    context.policy.allow_local = true;
+  worker::AcquireContext context(UnitId unit) override {
+    worker::AcquireContext context = ToolchainFixture::context(unit);
     context.policy.fixture_proxy = kCases + "/_proxy";
-    context.settings.acquire_limit_s = 300;
-    context.settings.limits.tmp_bytes = 256ULL << 20U;
     return context;
   }
 
@@ -70,13 +35,7 @@ class MutateEngineTest : public SandboxTest {
       std::filesystem::copy(kCases + '/' + folder + "/repo", repo,
                             std::filesystem::copy_options::recursive);
     }
-    tests::shell(repo, "git init -q -b main; " + script + "; git add -A; git commit -q -m c1");
-    AcquireSource work;
-    work.source = GitSource{"file://" + repo, ""};
-    auto answer = await(
-        io, worker::acquire_source(context(), work, {}, std::make_shared<worker::CancelToken>()));
-    if (auto* stopped = std::get_if<AcquireStopped>(&answer)) FAIL() << stopped->message;
-    facts_ = std::get<worker::SourceAcquired>(answer).facts;
+    acquire_folder(repo, script);
   }
 
   std::variant<Mutated, AcquireStopped> mutate(Change change) {
@@ -84,7 +43,7 @@ class MutateEngineTest : public SandboxTest {
     work.commit = facts_.commit;
     work.unit = facts_.units.at(0);
     work.change = std::move(change);
-    return await(io, worker::mutate(context(), std::move(work), {},
+    return await(io, worker::mutate(context(UnitId{3}), std::move(work), {},
                                     std::make_shared<worker::CancelToken>()));
   }
   Mutated mutated(Change change) {
@@ -108,11 +67,6 @@ class MutateEngineTest : public SandboxTest {
                                              worker::slot_of(Side::after, 0));
     return unit ? tests::read_text(unit->source + '/' + file) : std::string();
   }
-
-  std::string toolchain_;
-  std::string go_version_;
-  std::unique_ptr<worker::Workspaces> workspaces_;
-  SourceFacts facts_;
 };
 
 TEST_F(MutateEngineTest, AnUpgradeIsAppliedAndItsPatchApplies) {

@@ -3,11 +3,13 @@
 #include "common/fs/files.hpp"
 #include "worker/core/engine/seccomp.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -153,6 +155,30 @@ std::vector<std::string> SandboxLab::left_behind() {
   for (const docker::ContainerSummary& container : our_containers())
     all.push_back(container.name + " (" + container.state + ")");
   return all;
+}
+
+std::string SandboxLab::toolchain(const std::string& with_compiler) {
+  std::vector<std::string> labels{"cupel.image.go", "cupel.image.cc=" + with_compiler};
+  const auto images = await(io, engine->image_list(std::move(labels)));
+  EXPECT_TRUE(images) << images.error().text();
+  if (!images || images->empty()) {
+    std::cout << "no toolchain image with cupel.image.cc=" << with_compiler << " here\n";
+    return {};
+  }
+  return std::ranges::max_element(
+             *images, {},
+             [](const docker::ImageFacts& one) { return one.labels.at("cupel.image.go"); })
+      ->id;
+}
+
+worker::RunRequest SandboxLab::go(const std::string& toolchain_image,
+                                  std::vector<std::string> command) {
+  worker::RunRequest request = shell("");
+  request.image = toolchain_image;
+  request.command = std::move(command);
+  request.limits = RunLimits{};
+  request.limit = std::chrono::seconds(300);
+  return request;
 }
 
 std::vector<docker::ContainerSummary> SandboxLab::our_containers() {

@@ -31,6 +31,11 @@ class SandboxLab : public RunLab {
   void set_mount_budget(std::optional<std::uint64_t> bytes,
                         std::optional<std::uint64_t> inodes) override;
 
+  /// The newest toolchain image with ("1") or without ("0") a C compiler; empty when there is none.
+  [[nodiscard]] std::string toolchain(const std::string& with_compiler);
+  /// An execute run of a command in a toolchain image, with a campaign's default limits.
+  [[nodiscard]] worker::RunRequest go(const std::string& toolchain_image,
+                                      std::vector<std::string> command);
   [[nodiscard]] std::vector<docker::ContainerSummary> our_containers();
   [[nodiscard]] worker::ExecutorOptions options() const;
   void rebuild(worker::ExecutorOptions options);

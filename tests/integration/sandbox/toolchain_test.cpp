@@ -6,10 +6,8 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 
 namespace cupel::test {
 namespace {
@@ -22,30 +20,6 @@ using worker::RunRequest;
 
 class ToolchainTest : public SandboxTest {
  protected:
-  /// The newest image with the wished C compiler; empty when there is none.
-  std::string toolchain(const std::string& with_compiler) {
-    std::vector<std::string> labels{"cupel.image.go", "cupel.image.cc=" + with_compiler};
-    const auto images = await(io, engine->image_list(std::move(labels)));
-    EXPECT_TRUE(images) << images.error().text();
-    if (!images || images->empty()) {
-      std::cout << "no toolchain image with cupel.image.cc=" << with_compiler << " here\n";
-      return {};
-    }
-    return std::ranges::max_element(
-               *images, {},
-               [](const docker::ImageFacts& one) { return one.labels.at("cupel.image.go"); })
-        ->id;
-  }
-
-  RunRequest go(const std::string& toolchain_image, std::vector<std::string> command) {
-    RunRequest request = shell("");
-    request.image = toolchain_image;
-    request.command = std::move(command);
-    request.limits = RunLimits{};
-    request.limit = 300s;
-    return request;
-  }
-
   void write_module() {
     write_file(mounts.source + "/a.go", "package a\n\nfunc Two() int { return 2 }\n");
     write_file(mounts.source + "/a_test.go",

@@ -1,6 +1,9 @@
 // Who is let in, who is cut off, and by what a peer is known.
 #include "tests/unit/common_net/fleet.hpp"
 
+#include <chrono>
+#include <optional>
+
 namespace cupel::net {
 namespace {
 
@@ -82,9 +85,20 @@ TEST_F(Trust, KnowsAPeerByItsKeyNotByTheNameItGivesItself) {
   ASSERT_TRUE(until([&] { return received.size() == 1; }));
   first.close();
   ASSERT_TRUE(until([&] { return router->counters().disconnected == 1; }));
-  auto second = raw_dealer(liar.key, "worker-one");
-  second.send(zmq::str_buffer("lie"), zmq::send_flags::none);
-  ASSERT_TRUE(until([&] { return received.size() == 2; }));
+  // The monitor tells of the end before the router has let go of the name, and who comes in between is never heard (no
+  // handover): as a real worker does, come again until the name is free.
+  std::optional<zmq::socket_t> second;
+  auto came_again = std::chrono::steady_clock::time_point::min();
+  ASSERT_TRUE(until([&] {
+    if (received.size() == 2) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (now > came_again + std::chrono::seconds(1)) {
+      came_again = now;
+      second.emplace(raw_dealer(liar.key, "worker-one"));
+      second->send(zmq::str_buffer("lie"), zmq::send_flags::none);
+    }
+    return false;
+  }));
 
   EXPECT_EQ(received[1].peer.routing_id, received[0].peer.routing_id);
   EXPECT_EQ(received[0].peer.key, honest.key.public_key);

@@ -72,6 +72,14 @@ const std::vector<Recorded>& recorded() {
       {"go: ex.test/dep/excl@v1.1.0: Get \"https://no.such.host.invalid/x\": dial tcp: lookup "
        "no.such.host.invalid on 10.0.0.53:53: no such host\n",
        Reason::upstream, FindingKind::acquire_error, "ex.test/dep/excl@v1.1.0", "no such host"},
+      // What the worker's own proxy says of a host that it can't reach, of a tunnel and of a fetch.
+      {"go: ex.test/x@v1.0.0: Get \"https://proxy.ex.test/ex.test/x/@v/v1.0.0.info\": cupel: "
+       "refused "
+       "(unreachable): proxy.ex.test:443\n",
+       Reason::upstream, FindingKind::acquire_error, "ex.test/x@v1.0.0", "proxy.ex.test:443"},
+      {"go: ex.test/x@v1.0.0: reading http://local-0.cupel.invalid/ex.test/x/@v/v1.0.0.info: 502 "
+       "Refused\n\tserver response: cupel: refused (unreachable): 127.0.0.1:9\n",
+       Reason::upstream, FindingKind::acquire_error, "ex.test/x@v1.0.0", "127.0.0.1:9"},
       {"go: downloading ex.test/x v1.0.0\ngo: ex.test/private/v@v1.0.0: reading "
        "https://proxy.ex.test/ex.test/private/v/@v/v1.0.0.mod: 404 Not Found\n\tserver response: "
        "not found\n",

@@ -192,9 +192,10 @@ TEST_F(ProxyTest, ATargetThatDoesNotAnswerIsABadGateway) {
   allowance.allowed.targets[1].at.port = closed;
   allowance.allowed.targets[1].known_as.port = closed;
   ASSERT_TRUE(await(open(proxy_, "third", allowance)));
-  EXPECT_THAT(
-      ask("CONNECT localhost:" + std::to_string(closed) + " HTTP/1.1\r\n" + auth("third") + "\r\n"),
-      StartsWith("HTTP/1.1 502 "));
+  const std::string target = "localhost:" + std::to_string(closed);
+  // The go command shows these words, and no others, of a CONNECT that fails.
+  EXPECT_THAT(ask("CONNECT " + target + " HTTP/1.1\r\n" + auth("third") + "\r\n"),
+              StartsWith("HTTP/1.1 502 cupel: refused (unreachable): " + target + "\r\n"));
 }
 
 TEST_F(ProxyTest, ANameThatStandsForLoopbackIsRefusedWhereNobodyConfiguredLoopback) {

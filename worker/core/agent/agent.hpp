@@ -53,12 +53,12 @@ struct CapacityChanged {
 };  ///< Its `draining` is the agent's own business.
 struct OutputProduced {
   LogTail tail;
-};                    ///< Sent when a session is there, else dropped.
+};  ///< Sent when a session is there, else dropped.
 struct Connected {};  ///< The transport is up (again).
 struct Disconnected {};
 struct AuthFailed {
   std::string text;
-};                    ///< The handshake was denied: key not trusted.
+};  ///< The handshake was denied: key not trusted.
 struct Terminate {};  ///< TERM or INT: drain; the second one stops at once.
 struct Tick {};       ///< At least every 200 ms.
 
@@ -161,6 +161,9 @@ class Agent {
   [[nodiscard]] TimePoint next_due() const;
 
  private:
+  static constexpr int kSilentHeartbeatsMax = 4;  ///< Without an answer: say hello again.
+  static constexpr Duration kLeaseMax = std::chrono::hours(1);  ///< Whatever a coordinator says.
+
   struct Attempt {
     Lease lease;  ///< Its spec is moved out when it starts.
     TimePoint ends;
@@ -202,6 +205,8 @@ class Agent {
   void send_results(TimePoint now, bool all);
   void start_waiting();
   void renew(const LiveLease& lease, std::uint64_t beat, TimePoint now);
+  /// Where there is a session; else the coordinator hears of it in the next hello.
+  void give_back(const LiveLease& lease, std::string why);
   void cancel(Attempt& attempt, CancelWhy why);
   void abandon(const LiveLease& lease, CancelWhy why);
   void check_leases(TimePoint now);

@@ -1,10 +1,10 @@
-#include "worker/sumdb/http_fetch.hpp"
+#include "common/curl/http_fetch.hpp"
 
 #include <curl/curl.h>
 #include <mutex>
 #include <utility>
 
-namespace cupel::worker::sumdb {
+namespace cupel::curl {
 
 namespace {
 
@@ -109,4 +109,4 @@ Result<Fetched> HttpFetch::get(const std::string& url, std::uint64_t bytes_max) 
   return fetched;
 }
 
-}  // namespace cupel::worker::sumdb
+}  // namespace cupel::curl

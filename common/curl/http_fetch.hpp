@@ -1,4 +1,5 @@
-/// Bounded requests of the host itself to module proxies and checksum databases. Blocking.
+/// Bounded requests of the host itself to servers of other people: module proxies, checksum
+/// databases, a vulnerability database. Blocking.
 #pragma once
 
 #include "common/core/error.hpp"
@@ -11,7 +12,7 @@
 #include <memory>
 #include <string>
 
-namespace cupel::worker::sumdb {
+namespace cupel::curl {
 
 struct Fetched {
   long status = 0;  ///< Of HTTP, after redirects.
@@ -47,4 +48,4 @@ class HttpFetch {
 /// A URL without user, password and query: for messages.
 [[nodiscard]] std::string shown_url(const std::string& url);
 
-}  // namespace cupel::worker::sumdb
+}  // namespace cupel::curl
