@@ -47,6 +47,7 @@ Result<OwnEngine> OwnEngine::start(const std::string& kind, const std::string& r
   std::vector<std::string> words = {kScript, kind, dir};
   if (!runtime.empty()) words.push_back(runtime);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   Ends lifeline = make_pipe();
