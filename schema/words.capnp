@@ -11,7 +11,7 @@ enum CheckKind { list @0; build @1; vet @2; test @3; scan @4; custom @5; }
 enum Stream { out @0; err @1; }
 enum Outcome { passing @0; failing @1; inconclusive @2; refused @3; cancelled @4; }
 enum Ending { completed @0; interrupted @1; lostWorkspace @2; }
-enum BuildCache { seeded @0; empty @1; }
+enum BuildCache { seeded @0; empty @1; dependencies @2; }
 
 enum Reason {
   none @0;

@@ -74,7 +74,7 @@ json sandbox_json(const ValidationSettings& settings) {
             {"pids", limits.pids},
             {"tmp", text::format_size(limits.tmp_bytes)},
             {"output", text::format_size(limits.output_bytes)}}},
-          {"build_cache", settings.build_cache == BuildCache::empty ? "empty" : "seeded"},
+          {"build_cache", name(settings.build_cache)},
           {"egress", settings.require_enforced_egress ? "enforced" : "any"},
           {"timeouts",
            {{"acquire", seconds(settings.acquire_limit_s)},

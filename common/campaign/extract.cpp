@@ -215,7 +215,7 @@ void extract_sandbox(Context& context, const Node* sandbox, ValidationSettings& 
                 "what is in /tmp counts as memory: a full /tmp would look like out of memory");
   }
   settings.build_cache =
-      text_at(sandbox, "build_cache") == "empty" ? BuildCache::empty : BuildCache::seeded;
+      parse_name<BuildCache>(text_at(sandbox, "build_cache")).value_or(BuildCache::seeded);
   settings.require_enforced_egress = text_at(sandbox, "egress") == "enforced";
   values.seconds("timeouts.acquire", settings.acquire_limit_s);
   values.seconds("timeouts.check", settings.check_limit_s);

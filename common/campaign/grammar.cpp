@@ -114,8 +114,9 @@ Key sandbox() {
                 bounded("output", Shape::size, "Kept of each output stream, head and tail.", "4MiB",
                         4096, 64 * kMiB)}),
        choice("build_cache",
-              "seeded: starts with the image's standard library; empty: with nothing.", "seeded",
-              {"seeded", "empty"}),
+              "seeded: starts with the image's standard library; dependencies: and with the "
+              "module's compiled dependencies; empty: with nothing.",
+              "seeded", {"seeded", "dependencies", "empty"}),
        choice("egress",
               "Runs with a network: any: on every worker; enforced: only on workers that hold them "
               "to the module proxy by rules of the host.",

@@ -20,6 +20,7 @@ constexpr auto kGates = names::list(
     "scope_exceeded", "verify_failed", "candidate_tree_mismatch", "advisory_not_resolved",
     "advisory_introduced", "scan_not_bound", "scan_inconclusive");
 constexpr auto kLevels = names::list("module", "package", "symbol");
+constexpr auto kBuildCaches = names::list("seeded", "empty", "dependencies");
 constexpr auto kParsers = names::list("exit_code", "lines", "sarif");
 
 }  // namespace
@@ -38,6 +39,9 @@ std::string_view name(VulnLevel value) {
 }
 std::string_view name(CheckParser value) {
   return names::at(kParsers, value);
+}
+std::string_view name(BuildCache value) {
+  return names::at(kBuildCaches, value);
 }
 
 template <>
@@ -61,6 +65,10 @@ std::optional<CheckParser> parse_name<CheckParser>(std::string_view text) {
   return names::find<CheckParser>(kParsers, text);
 }
 template <>
+std::optional<BuildCache> parse_name<BuildCache>(std::string_view text) {
+  return names::find<BuildCache>(kBuildCaches, text);
+}
+template <>
 std::size_t count_of<Select>() {
   return kSelects.size();
 }
@@ -79,6 +87,10 @@ std::size_t count_of<VulnLevel>() {
 template <>
 std::size_t count_of<CheckParser>() {
   return kParsers.size();
+}
+template <>
+std::size_t count_of<BuildCache>() {
+  return kBuildCaches.size();
 }
 
 std::string_view kind_of(const Change& change) {

@@ -13,7 +13,6 @@ namespace cupel::json_fields {
 
 inline constexpr std::array<std::string_view, 3> kEndingNames = {"completed", "interrupted",
                                                                  "lost_workspace"};
-inline constexpr std::array<std::string_view, 2> kBuildCacheNames = {"seeded", "empty"};
 
 template <typename Enum>
 inline std::string_view word(Enum value) {
@@ -21,9 +20,6 @@ inline std::string_view word(Enum value) {
 }
 inline std::string_view word(Ending value) {
   return kEndingNames.at(static_cast<std::size_t>(value));
-}
-inline std::string_view word(BuildCache value) {
-  return kBuildCacheNames.at(static_cast<std::size_t>(value));
 }
 
 template <typename Enum>
@@ -36,8 +32,6 @@ std::optional<Enum> parse_word(std::string_view text) {
   };
   if constexpr (std::same_as<Enum, Ending>)
     return index_in(kEndingNames);
-  else if constexpr (std::same_as<Enum, BuildCache>)
-    return index_in(kBuildCacheNames);
   else
     return parse_name<Enum>(text);
 }

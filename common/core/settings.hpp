@@ -59,7 +59,13 @@ struct CustomCheck {
 enum class BuildCache : std::uint8_t {
   seeded,  ///< Starts with the image's own standard library, hard-linked read-only.
   empty,
+  dependencies,  ///< As seeded, and with the dependencies of the module.
 };
+[[nodiscard]] std::string_view name(BuildCache value);
+template <>
+std::optional<BuildCache> parse_name<BuildCache>(std::string_view text);
+template <>
+std::size_t count_of<BuildCache>();
 
 /// How units are validated: the same for both sides of a comparison.
 struct ValidationSettings {

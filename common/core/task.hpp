@@ -149,12 +149,13 @@ struct CheckRecord {
 
 /// Conditions that must be equal before two sides may be compared.
 struct Evidence {
-  std::string image;        ///< Identity: registry digest or assembled digest.
-  std::string go_version;   ///< As `go env GOVERSION` of the image says.
-  std::string engine;       ///< "docker 20.10.24, api 1.41, runc".
-  std::string egress;       ///< "none", "configured" or "enforced".
-  std::string proxy_mode;   ///< "network" or "fixture".
-  std::string build_cache;  ///< "seeded:linked", "seeded:copied" or "empty".
+  std::string image;       ///< Identity: registry digest or assembled digest.
+  std::string go_version;  ///< As `go env GOVERSION` of the image says.
+  std::string engine;      ///< "docker 20.10.24, api 1.41, runc".
+  std::string egress;      ///< "none", "configured" or "enforced".
+  std::string proxy_mode;  ///< "network" or "fixture".
+  /// "empty", "seeded:linked" or "seeded:copied", then perhaps ", dependencies:linked".
+  std::string build_cache;
   std::uint32_t parser_version = 0;
   std::string wrapper;  ///< Digest of the wrapper binary.
   std::vector<std::string> notes;

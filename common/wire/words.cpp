@@ -85,7 +85,7 @@ template <> std::optional<CheckParser> word_of<CheckParser>(std::uint16_t number
 template <> std::optional<NotAffected> word_of<NotAffected>(std::uint16_t number) { return table<NotAffected, schema::NotAffected>().word(number); }
 template <> std::optional<Gate> word_of<Gate>(std::uint16_t number) { return table<Gate, schema::Gate>().word(number); }
 template <> std::optional<Ending> word_of<Ending>(std::uint16_t number) { return small_list(number, Ending::lost_workspace); }
-template <> std::optional<BuildCache> word_of<BuildCache>(std::uint16_t number) { return small_list(number, BuildCache::empty); }
+template <> std::optional<BuildCache> word_of<BuildCache>(std::uint16_t number) { return small_list(number, BuildCache::dependencies); }
 // clang-format on
 
 }  // namespace cupel::wire

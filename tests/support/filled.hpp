@@ -23,8 +23,6 @@ template <typename Enum>
 std::size_t words_of() {
   if constexpr (std::same_as<Enum, Ending>)
     return 3;
-  else if constexpr (std::same_as<Enum, BuildCache>)
-    return 2;
   else
     return count_of<Enum>();
 }

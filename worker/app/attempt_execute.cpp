@@ -34,10 +34,11 @@ std::optional<UnitWorkspace> vendored_workspace(Workspaces& workspaces,
 
 /// A build cache of a custom check's own, noted for removal.
 asio::awaitable<Result<std::string>> another_cache(BuildCaches* caches, std::string image,
-                                                   BuildCache mode,
+                                                   BuildCache mode, DependencyWish dependencies,
                                                    std::shared_ptr<CancelToken> cancel,
                                                    std::shared_ptr<std::vector<std::string>> made) {
-  auto cache = co_await caches->fresh(std::move(image), mode, std::move(cancel));
+  auto cache =
+      co_await caches->fresh(std::move(image), mode, std::move(cancel), std::move(dependencies));
   if (!cache) co_return cache.error();
   made->push_back(cache->directory);
   co_return cache->directory;
@@ -87,8 +88,14 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
     }
     scan = *std::move(prepared);
   }
-  auto cache =
-      co_await parts_.caches.fresh(image.engine_id, spec.settings.build_cache, attempt->cancel);
+  const DependencyWish dependencies{.source = unit->source,
+                                    .modcache = unit->modcache,
+                                    .unit = unit->unit,
+                                    .packages = spec.settings.packages,
+                                    .tags = spec.settings.tags,
+                                    .race = spec.settings.test.race};
+  auto cache = co_await parts_.caches.fresh(image.engine_id, spec.settings.build_cache,
+                                            attempt->cancel, dependencies);
   if (!cache) {
     result.ending = Ending::interrupted;
     result.reason = Reason::engine;
@@ -111,8 +118,9 @@ asio::awaitable<TaskResult> TaskRunner::execute(AttemptPtr attempt, Execute work
   input.mounts.modcache = unit->modcache;
   input.mounts.gocache = cache->directory;
   auto fresh = [caches = &parts_.caches, image_id = image.engine_id,
-                mode = spec.settings.build_cache, cancel = attempt->cancel, extra_caches] {
-    return another_cache(caches, image_id, mode, cancel, extra_caches);
+                mode = spec.settings.build_cache, dependencies, cancel = attempt->cancel,
+                extra_caches] {
+    return another_cache(caches, image_id, mode, dependencies, cancel, extra_caches);
   };
   input.fresh_gocache = fresh;
   if (work.scan.wanted()) input.scan = std::move(scan.context);

@@ -220,6 +220,13 @@ void add_storage(config::Schema& schema) {
                   "them; the least recently used go first; 0: none",
               .fallback = "5GiB",
               .min = 0});
+  schema.add({.name = "dependency_seeds_bytes_max",
+              .type = Type::size,
+              .sentence =
+                  "Compiled dependencies kept in seed_dir for campaigns that ask for them; the "
+                  "least recently used go first; 0: none",
+              .fallback = "10GiB",
+              .min = 0});
 }
 
 void add_bounds(config::Schema& schema) {
@@ -377,6 +384,7 @@ Result<Options> options_from(const config::Settings& settings) {
   options.workspaces_bytes_max = unsigned_of("workspaces_max");
   options.workspaces_count_max = unsigned_of("workspaces_count_max");
   options.download_cache_bytes_max = unsigned_of("download_cache_bytes_max");
+  options.dependency_seeds_bytes_max = unsigned_of("dependency_seeds_bytes_max");
   options.drain_limit = settings.duration("drain_limit");
   options.reap_period = settings.duration("reap_period");
   options.reap_grace = settings.duration("reap_grace");

@@ -70,7 +70,8 @@ struct Options {
   std::uint64_t gocache_inodes_max = 0;
   std::uint64_t workspaces_bytes_max = 0;
   std::size_t workspaces_count_max = 0;
-  std::uint64_t download_cache_bytes_max = 0;  ///< 0: no cache of downloaded modules.
+  std::uint64_t download_cache_bytes_max = 0;    ///< 0: no cache of downloaded modules.
+  std::uint64_t dependency_seeds_bytes_max = 0;  ///< 0: no seeds of dependencies.
   Duration drain_limit{};
   Duration reap_period{};
   Duration reap_grace{};

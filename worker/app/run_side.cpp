@@ -131,9 +131,13 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
     auto parts = std::make_unique<Parts>();
     const SeedFiles seed_files =
         engine_->runs_own_nothing() ? SeedFiles::linked : SeedFiles::copied;
+    BuildCachesOptions caches{.seeds = options_.seed_dir,
+                              .limits = {.each = RunLimits{}, .time = kSeedLimit},
+                              .seed_files = seed_files,
+                              .dependencies = {.bytes_max = options_.dependency_seeds_bytes_max,
+                                               .count_max = kDependencySeedsMax}};
     parts->caches = std::make_unique<BuildCaches>(loop_.get_executor(), engine_->runs(), files_,
-                                                  options_.data_dir, options_.seed_dir, RunLimits{},
-                                                  kSeedLimit, seed_files);
+                                                  options_.data_dir, std::move(caches));
     // What an earlier process left is removed before the first task.
     if (auto swept = co_await engine_->sweep(earlier_fleet); !swept) co_return swept.error();
     if (auto swept = co_await parts->caches->sweep(); !swept) co_return swept.error();

@@ -62,16 +62,18 @@ Result<void> adopt_entry(const stdfs::directory_entry& entry) {
   return {};
 }
 
-/// "linked" while every link works; from the first refusal on, copies.
+/// "linked" while every link works; from the first refusal on, copies. What is there stays.
 Result<void> link_or_copy(const stdfs::path& from, const stdfs::path& to, bool& linking) {
   if (linking && ::link(from.c_str(), to.c_str()) == 0) return {};
   const int why = errno;
+  if (linking && why == EEXIST) return {};
   if (linking && why != EXDEV && why != EPERM && why != EMLINK && why != EOPNOTSUPP) {
     return failed("can't link " + from.string(), why);
   }
   linking = false;
   std::error_code ec;
-  stdfs::copy_file(from, to, ec);
+  const bool copied = stdfs::copy_file(from, to, stdfs::copy_options::skip_existing, ec);
+  if (!ec && !copied) return {};
   if (ec) return failed("can't copy " + from.string(), ec.value());
   if (::chmod(to.c_str(), 0444) != 0) return failed("can't seal " + to.string(), errno);
   return {};
@@ -94,7 +96,10 @@ Result<std::string> fill(const std::string& seed, const std::string& fresh, bool
     // Objects live in directories of two hex digits; what lies beside them is about another cache.
     if (!part.is_directory(ec) || part.path().filename().string().size() != 2) continue;
     const stdfs::path to = stdfs::path(fresh) / part.path().filename();
-    if (const Result<void> made = make_open_dir(to.string()); !made) return made.error();
+    std::error_code missing;
+    if (!stdfs::is_directory(to, missing)) {
+      if (const Result<void> made = make_open_dir(to.string()); !made) return made.error();
+    }
     for (const stdfs::directory_entry& object : stdfs::directory_iterator(part.path(), ec)) {
       if (!object.is_regular_file(ec)) continue;
       const Result<void> placed =
@@ -103,7 +108,6 @@ Result<std::string> fill(const std::string& seed, const std::string& fresh, bool
     }
   }
   if (ec) return failed("can't read the seed " + seed, ec.value());
-  if (const Result<void> trim = write_trim_time(fresh); !trim) return trim.error();
   return std::string(linking ? "linked" : "copied");
 }
 
@@ -130,11 +134,18 @@ Result<void> adopt_tree(const std::string& directory) {
 Result<std::string> seed_cache(const std::string& seed, const std::string& fresh, bool linking) {
   if (const Result<void> made = make_open_dir(fresh); !made) return made.error();
   Result<std::string> how = fill(seed, fresh, linking);
+  if (how) {
+    if (const Result<void> trim = write_trim_time(fresh); !trim) how = trim.error();
+  }
   if (!how) {
     const Result<void> removed = fs::remove_tree(fresh);
     (void)removed;  // the sweep at the next start takes what is left
   }
   return how;
+}
+
+Result<std::string> add_seed(const std::string& seed, const std::string& cache, bool linking) {
+  return fill(seed, cache, linking);
 }
 
 }  // namespace cupel::worker

@@ -20,6 +20,12 @@ namespace cupel::worker {
 [[nodiscard]] Result<std::string> seed_cache(const std::string& seed, const std::string& fresh,
                                              bool linking = true);
 
+/// Adds the files of another seed to such a cache; what is there already stays. Returns "linked" or
+/// "copied" as seed_cache() does. Errors: io_error, disk_full; the cache then has some of the
+/// files.
+[[nodiscard]] Result<std::string> add_seed(const std::string& seed, const std::string& cache,
+                                           bool linking = true);
+
 /// A fresh empty cache directory, 0777.
 [[nodiscard]] Result<void> make_open_dir(const std::string& directory);
 

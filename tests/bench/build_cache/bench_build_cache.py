@@ -132,7 +132,7 @@ def main():
     arguments.add_argument("--rounds", type=int, default=2)
     arguments.add_argument("--modules", type=int, default=12, help="the first ones of ops/quickstart.yaml")
     arguments.add_argument("--image", default="1.26", help="the Go minor that all of them are validated with")
-    arguments.add_argument("--caches", nargs="+", default=["seeded"], metavar="WAY", help="values of sandbox.build_cache")
+    arguments.add_argument("--caches", nargs="+", default=["seeded", "dependencies"], metavar="WAY", help="values of sandbox.build_cache")
     options = arguments.parse_args()
     options.bin = os.path.abspath(options.bin)
     harness.clean_up_on_term()

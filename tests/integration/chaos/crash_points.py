@@ -37,6 +37,7 @@ ELSEWHERE = {
     "image_gone.rename": "likewise",
     "remove_tree.rename": "only in trees deeper than their limit",
     "scan.rename": "needs a vulnerability database: tests/unit/worker_scan",
+    "seed_gone.rename": "only beyond the bounds of compiled dependencies: tests/unit/worker_run",
     "seed_file.rename": "only where a file can't be given away: not as root",
     "send.bulk_refuse": "tests/unit/common_wire/bulk_upload_test",
     "sent.bulk_refuse": "tests/unit/common_wire/bulk_upload_test",

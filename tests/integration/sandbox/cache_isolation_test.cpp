@@ -36,7 +36,8 @@ std::map<std::string, std::string> contents(const std::string& directory) {
     EXPECT_EQ(::lstat(entry.path().c_str(), &facts), 0) << entry.path();
     std::ostringstream text;
     text << std::oct << facts.st_mode << ' ' << std::dec << facts.st_uid << ' ' << facts.st_gid;
-    if (S_ISREG(facts.st_mode)) {
+    // The time of a marker is that of the seed's last use.
+    if (S_ISREG(facts.st_mode) && entry.path().filename() != "complete") {
       std::ifstream in(entry.path(), std::ios::binary);
       const std::string bytes((std::istreambuf_iterator<char>(in)), {});
       text << ' ' << facts.st_mtim.tv_sec << '.' << facts.st_mtim.tv_nsec << ' '
@@ -68,6 +69,7 @@ struct Way {
   SeedFiles files = SeedFiles::linked;
   bool elsewhere = false;  ///< Caches on another file system than seeds.
   std::string how;         ///< What the evidence must say.
+  BuildCache mode = BuildCache::seeded;
 };
 
 class CacheIsolationTest : public SandboxTest {
@@ -87,10 +89,35 @@ class CacheIsolationTest : public SandboxTest {
     return directory;
   }
 
-  FreshCache fresh(BuildCaches& caches) {
-    auto made = await(io, caches.fresh(go_image_, BuildCache::seeded, nullptr));
+  /// For the victim, or for the attacker with the victim's manifests.
+  FreshCache fresh(BuildCaches& caches, BuildCache mode, const std::string& source) {
+    const worker::DependencyWish wish{.source = source,
+                                      .modcache = mounts.modcache,
+                                      .unit = victim_unit(),
+                                      .packages = {"./..."},
+                                      .tags = {}};
+    auto made = await(io, caches.fresh(go_image_, mode, nullptr, wish));
     EXPECT_TRUE(made) << made.error().text();
+    EXPECT_EQ(made ? made->note : "", "");
     return made ? *made : FreshCache{};
+  }
+
+  static UnitInfo victim_unit() {
+    return {.dir = ".",
+            .module_path = "example.com/victim",
+            .go_version = "1.20",
+            .workspace = {},
+            .findings = {}};
+  }
+
+  /// Fills the module cache, as acquire does it.
+  void download() {
+    RunRequest request = go(go_image_, {"go", "mod", "download"});
+    request.profile = worker::Profile::acquire;
+    request.mounts.source = fixture("victim");
+    request.mounts.fixture_proxy = CUPEL_SOURCE_DIR "/tests/fixtures/cases/_proxy";
+    const RunReport report = run(request);
+    ASSERT_EQ(report.exit_code, 0) << report.err.bytes;
   }
 
   std::string fixture(const std::string& name) {
@@ -99,9 +126,9 @@ class CacheIsolationTest : public SandboxTest {
     return copy;
   }
 
-  RunReport attack(const std::string& cache) {
+  RunReport attack(const std::string& source, const std::string& cache) {
     RunRequest request = go(go_image_, {"go", "test", "-v", "-vet=off", "-count=1", "."});
-    request.mounts.source = fixture("attacker");
+    request.mounts.source = source;
     request.mounts.gocache = cache;
     return run(request);
   }
@@ -111,11 +138,7 @@ class CacheIsolationTest : public SandboxTest {
     input.campaign = CampaignId{1};
     input.task = TaskId{2};
     input.token = Token{3};
-    input.unit = {.dir = ".",
-                  .module_path = "example.com/victim",
-                  .go_version = "1.20",
-                  .workspace = {},
-                  .findings = {}};
+    input.unit = victim_unit();
     input.settings.test.timeout_s = 60;
     input.image = go_image_;
     input.cgo_available = false;
@@ -200,25 +223,35 @@ const std::vector<std::string>& must_be_blocked() {
 TEST_F(CacheIsolationTest, AttacksOnABuildCacheStayInTheirOwnCache) {
   go_image_ = toolchain("0");
   if (go_image_.empty()) return;
+  download();
   const std::vector<Way> ways = {
       {"hard links", SeedFiles::linked, false, "seeded:linked"},
       {"copies", SeedFiles::copied, false, "seeded:copied"},
       {"links asked for, another file system", SeedFiles::linked, true, "seeded:copied"},
+      {"hard links, with dependencies", SeedFiles::linked, false,
+       "seeded:linked, dependencies:linked", BuildCache::dependencies},
+      {"copies, with dependencies", SeedFiles::copied, false, "seeded:copied, dependencies:copied",
+       BuildCache::dependencies},
   };
   const std::string seeds = scratch.path() + "/seeds";
   std::vector<Attacks> columns;
   for (const Way& way : ways) {
     SCOPED_TRACE(way.name);
-    BuildCaches caches(io.get_executor(), *executor, files, data_of(way), seeds, {},
-                       std::chrono::minutes(20), way.files);
-    const FreshCache earlier = fresh(caches);
-    const FreshCache own = fresh(caches);
+    BuildCaches caches(io.get_executor(), *executor, files, data_of(way),
+                       {.seeds = seeds,
+                        .seed_files = way.files,
+                        .dependencies = {.bytes_max = 1U << 30U, .count_max = 10}});
+    const std::string attacker = fixture("attacker");
+    const std::string victim = fixture("victim");
+    // The attacker's first: what is made is made on its behalf.
+    const FreshCache own = fresh(caches, way.mode, attacker);
+    const FreshCache earlier = fresh(caches, way.mode, victim);
     EXPECT_EQ(own.how, way.how);
     const auto seed_before = contents(seeds);
     const auto earlier_before = contents(earlier.directory);
     ASSERT_GT(seed_before.size(), 2000U);
 
-    const RunReport report = attack(own.directory);
+    const RunReport report = attack(attacker, own.directory);
 
     ASSERT_FALSE(report.error) << report.error->text();
     EXPECT_EQ(report.exit_code, 0) << report.out.bytes << report.err.bytes;
@@ -234,7 +267,7 @@ TEST_F(CacheIsolationTest, AttacksOnABuildCacheStayInTheirOwnCache) {
     discard(own);
     EXPECT_EQ(difference(seed_before, contents(seeds)), "") << "after its cache was removed";
 
-    const FreshCache later = fresh(caches);
+    const FreshCache later = fresh(caches, way.mode, victim);
     for (const FreshCache* const cache : {&earlier, &later}) {
       const worker::Judgement judgement = validate_victim(cache->directory);
       EXPECT_TRUE(is_right(judgement)) << shown(judgement);
@@ -242,6 +275,9 @@ TEST_F(CacheIsolationTest, AttacksOnABuildCacheStayInTheirOwnCache) {
     }
     EXPECT_EQ(difference(seed_before, contents(seeds)), "") << "after the victims";
   }
+  // One seed of dependencies served both, though their sources differ: their manifests don't.
+  EXPECT_EQ(std::distance(stdfs::directory_iterator(seeds + "/dependencies"), {}), 2)
+      << "the seed and its locks";
   std::string table = "| attack |";
   std::string rule = "|---|";
   for (const Way& way : ways) {

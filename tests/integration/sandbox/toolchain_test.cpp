@@ -109,5 +109,65 @@ TEST_F(ToolchainTest, ASeededCacheIsBuiltOnceLinkedReadOnlyAndUsed) {
   }
 }
 
+TEST_F(ToolchainTest, DependenciesAreCompiledOnceAndNothingOfTheRepositoryRuns) {
+  const std::string go_image = toolchain("0");
+  if (go_image.empty()) return;
+  const std::string fixtures = CUPEL_SOURCE_DIR "/tests/fixtures/";
+  std::filesystem::copy(
+      fixtures + "hostile/cache/victim", mounts.source,
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  RunRequest download = go(go_image, {"go", "mod", "download"});
+  download.profile = worker::Profile::acquire;
+  download.mounts.fixture_proxy = fixtures + "cases/_proxy";
+  ASSERT_EQ(run(download).exit_code, 0);
+  worker::BuildCaches caches(io.get_executor(), *executor, files, scratch.path() + "/data",
+                             {.dependencies = {.bytes_max = 1U << 30U, .count_max = 10}});
+  const worker::DependencyWish wish{.source = mounts.source,
+                                    .modcache = mounts.modcache,
+                                    .unit = {.dir = ".",
+                                             .module_path = "example.com/victim",
+                                             .go_version = "1.20",
+                                             .workspace = {},
+                                             .findings = {}},
+                                    .packages = {"./..."},
+                                    .tags = {}};
+  const auto compiled_by = [&](BuildCache mode, const std::string& how) {
+    const auto cache = await(io, caches.fresh(go_image, mode, nullptr, wish));
+    EXPECT_TRUE(cache) << cache.error().text();
+    EXPECT_EQ(cache->how, how) << cache->note;
+    std::string said;
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"go", "build", "-x", "-o", "/dev/null", "./..."},
+          {"go", "vet", "-json", "-x", "./..."},
+          {"go", "test", "-json", "-x", "./right"}}) {
+      RunRequest request = go(go_image, command);
+      request.mounts.gocache = cache->directory;
+      const RunReport report = run(request);
+      EXPECT_EQ(report.exit_code, 0) << report.err.bytes;
+      said += report.out.bytes + report.err.bytes;
+    }
+    EXPECT_TRUE(await(io, worker::empty_directory(*executor, files, image, cache->directory)));
+    return said;
+  };
+
+  const std::string first =
+      compiled_by(BuildCache::dependencies, "seeded:linked, dependencies:linked");
+  const std::string second =
+      compiled_by(BuildCache::dependencies, "seeded:linked, dependencies:linked");
+  const std::string without = compiled_by(BuildCache::seeded, "seeded:linked");
+
+  // What compiles a package, or finds its facts, goes into the package's directory.
+  constexpr const char* kDependency = "/modcache/ex.test/dep/tra@v1.0.0";
+  EXPECT_THAT(without, HasSubstr(kDependency));
+  EXPECT_THAT(first, ::testing::Not(HasSubstr(kDependency)));
+  EXPECT_THAT(second, ::testing::Not(HasSubstr(kDependency)));
+  EXPECT_THAT(second, HasSubstr("/src/right"));
+  // Facts of the standard library are there too, for the flags of both checks.
+  constexpr const char* kVetOfStandard = "\"ID\": \"net/http\"";
+  for (const std::string& said : {first, without}) {
+    EXPECT_EQ(said.find(kVetOfStandard), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace cupel::test

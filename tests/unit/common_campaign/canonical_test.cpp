@@ -46,6 +46,18 @@ TEST(CanonicalJson, RoundTripsEveryField) {
   EXPECT_EQ(to_canonical_json(*again), to_canonical_json(campaign));
 }
 
+TEST(CanonicalJson, KeepsEachWayToFillABuildCache) {
+  for (std::size_t i = 0; i < count_of<BuildCache>(); ++i) {
+    Campaign campaign = full_campaign();
+    campaign.settings.build_cache = static_cast<BuildCache>(i);
+
+    const auto again = from_canonical_json(to_canonical_json(campaign));
+
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(again->settings.build_cache, campaign.settings.build_cache);
+  }
+}
+
 TEST(CanonicalJson, TwoSpellingsOfOneCampaignHaveOneDigest) {
   const std::string head =
       "apiVersion: cupel/v1\nkind: Campaign\nname: n\nrepositories: [{module: "

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"sandbox: {timeouts: {acquire: 1500ms}}", "\"1500ms\" is not a duration"},
         BadLine{"sandbox: {timeouts: {build: 5m}}",
                 "c.yaml:5:22: sandbox.timeouts.build: is not supported by this version (CUP-1017)"},
-        BadLine{"sandbox: {build_cache: warm}", "\"warm\" is none of seeded, empty"},
+        BadLine{"sandbox: {build_cache: warm}", "\"warm\" is none of seeded, dependencies, empty"},
         BadLine{"sandbox: {egress: open}", "\"open\" is none of any, enforced"},
         BadLine{"sandbox: {c_compiler: yes}", "\"yes\" is neither true nor false"},
         BadLine{"sandbox: {env: {A: b}}",

@@ -169,12 +169,14 @@ TEST(WhyIncomparable, ACheckThatOnlyOneSideCameToIsNoDifference) {
 }
 
 TEST(WhyIncomparable, HowTheBuildCacheWasSeededDoesNotMatter) {
-  TaskResult copied = result();
-  copied.evidence.build_cache = "seeded:copied";
-  const Book two = book({result()}, {copied});
-  std::vector<std::string> explained;
+  for (const char* const how : {"seeded:copied", "seeded:linked, dependencies:linked"}) {
+    TaskResult other = result();
+    other.evidence.build_cache = how;
+    const Book two = book({result()}, {other});
+    std::vector<std::string> explained;
 
-  EXPECT_EQ(why_incomparable(two.before[0], two.after[0], false, explained), "");
+    EXPECT_EQ(why_incomparable(two.before[0], two.after[0], false, explained), "") << how;
+  }
 }
 
 }  // namespace
