@@ -327,7 +327,7 @@ class Suite:
             print("WRONG", line)
         return not wrong
 
-    def judge(self):
+    def verdict(self):
         self.run()
         return self.report()
 
@@ -371,7 +371,7 @@ def main():
     arguments.add_argument("--only", nargs="*", help="these points alone")
     chosen = arguments.parse_args()
     program.need_programs(arguments, chosen)
-    return program.exit_code("crash", lambda scratch: Suite(chosen, scratch), Suite.judge)
+    return program.exit_code("crash", lambda scratch: Suite(chosen, scratch), Suite.verdict)
 
 
 if __name__ == "__main__":

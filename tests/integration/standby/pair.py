@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import os
 import pathlib
 import signal
 import socket
