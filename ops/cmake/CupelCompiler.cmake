@@ -38,6 +38,12 @@ set(CUPEL_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
 if(CUPEL_SANITIZE)
   add_compile_options(-fsanitize=${CUPEL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${CUPEL_SANITIZE})
+  if(CUPEL_SANITIZE MATCHES "undefined")
+    # The check of vptr looks at memory through a pipe: in a test that leaves a process no descriptor it reports what isn't
+    # so, and ends it (IsAccessibleMemoryRange in compiler-rt). AddressSanitizer sees objects that are gone.
+    add_compile_options(-fno-sanitize=vptr)
+    add_link_options(-fno-sanitize=vptr)
+  endif()
   if(CUPEL_SANITIZE MATCHES "thread")
     # ThreadSanitizer does not model the fences that Asio puts around handlers.
     add_compile_definitions(BOOST_ASIO_DISABLE_FENCED_BLOCK)
