@@ -22,6 +22,12 @@ inline std::string read_text(const std::filesystem::path& file) {
   return text.str();
 }
 
+inline std::string take_text(const std::filesystem::path& file) {
+  std::string text = read_text(file);
+  std::filesystem::remove(file);
+  return text;
+}
+
 /// Runs a line of shell in a folder; its exit code must be 0.
 inline void shell(const std::filesystem::path& folder, const std::string& line) {
   const std::string full =
@@ -34,15 +40,15 @@ inline void shell(const std::filesystem::path& folder, const std::string& line) 
       folder.string() + "' bash -euc \"$CUPEL_TEST_LINE\" >/dev/null 2>'" + folder.string() +
       ".stderr'";
   ::setenv("CUPEL_TEST_LINE", line.c_str(), 1);
-  if (std::system(full.c_str()) != 0) {
-    throw std::runtime_error(line + ": " + read_text(folder.string() + ".stderr"));
-  }
+  const bool done = std::system(full.c_str()) == 0;
+  const std::string said = take_text(folder.string() + ".stderr");
+  if (!done) throw std::runtime_error(line + ": " + said);
 }
 
 /// What a line of shell prints, without the last line end.
 inline std::string shell_output(const std::filesystem::path& folder, const std::string& line) {
   shell(folder, "{ " + line + "; } > '" + folder.string() + ".out'");
-  std::string text = read_text(folder.string() + ".out");
+  std::string text = take_text(folder.string() + ".out");
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

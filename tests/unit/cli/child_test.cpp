@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
@@ -15,12 +17,28 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string log_path(const char* name) {
-  return testing::TempDir() + "cupel-child-" + std::to_string(getpid()) + "-" + name;
-}
+class LogFolder {
+ public:
+  ~LogFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string file(const char* name) const { return path_ / name; }
 
-TEST(Child, ItsEndAndOutputAreKnown) {
-  auto child = Child::start("/bin/sh", {"-c", "echo one; echo two >&2; exit 7"}, log_path("a"));
+ private:
+  std::filesystem::path path_ = [] {
+    std::string name = testing::TempDir() + "cupel-child-XXXXXX";
+    return ::mkdtemp(name.data()) == nullptr ? std::string() : name;
+  }();
+};
+
+class ChildTest : public testing::Test {
+ protected:
+  LogFolder logs_;  // outlives the children
+};
+
+TEST_F(ChildTest, ItsEndAndOutputAreKnown) {
+  auto child = Child::start("/bin/sh", {"-c", "echo one; echo two >&2; exit 7"}, logs_.file("a"));
   ASSERT_TRUE(child) << child.error().text();
 
   const auto ended = child->wait(30s);
@@ -32,16 +50,16 @@ TEST(Child, ItsEndAndOutputAreKnown) {
   EXPECT_EQ(tail_of(child->log_file(), 1), "two");
 }
 
-TEST(Child, AMissingProgramIsAnErrorAtOnce) {
-  const auto child = Child::start("/no/such/program", {}, log_path("b"));
+TEST_F(ChildTest, AMissingProgramIsAnErrorAtOnce) {
+  const auto child = Child::start("/no/such/program", {}, logs_.file("b"));
   ASSERT_FALSE(child);
   EXPECT_EQ(child.error().code, Errc::not_found);
 }
 
-TEST(Child, IsKilledWithItsObject) {
+TEST_F(ChildTest, IsKilledWithItsObject) {
   pid_t pid = 0;
   {
-    auto child = Child::start("/bin/sh", {"-c", "echo $$; exec sleep 1000"}, log_path("c"));
+    auto child = Child::start("/bin/sh", {"-c", "echo $$; exec sleep 1000"}, logs_.file("c"));
     ASSERT_TRUE(child);
     while (pid == 0) {
       std::ifstream(child->log_file()) >> pid;
@@ -52,7 +70,7 @@ TEST(Child, IsKilledWithItsObject) {
   EXPECT_EQ(kill(pid, 0), -1);
 }
 
-TEST(Interrupts, TheSignalTheLimitAndADeadChildAreTold) {
+TEST_F(ChildTest, ASignalTheLimitAndADeadChildInterruptAWait) {
   Interrupts interrupts;
   EXPECT_EQ(interrupts.take().signal, 0);
   raise(SIGINT);
@@ -60,14 +78,14 @@ TEST(Interrupts, TheSignalTheLimitAndADeadChildAreTold) {
   raise(SIGHUP);
   EXPECT_EQ(interrupts.take().signal, SIGTERM);
 
-  auto child = Child::start("/bin/true", {}, log_path("d"));
+  auto child = Child::start("/bin/true", {}, logs_.file("d"));
   ASSERT_TRUE(child);
   interrupts.watch(child->fd());
   ASSERT_TRUE(child->wait(30s));
   EXPECT_THAT(interrupts.take().watched, ::testing::ElementsAre(child->fd()));
   interrupts.unwatch(child->fd());
 
-  auto sleeper = Child::start("/bin/sleep", {"1000"}, log_path("e"));
+  auto sleeper = Child::start("/bin/sleep", {"1000"}, logs_.file("e"));
   ASSERT_TRUE(sleeper);
   interrupts.limit(1ms);
   EXPECT_FALSE(sleeper->wait(30s, interrupts.fd())) << "the wait ends by the other descriptor";
