@@ -1,14 +1,13 @@
 #include "cli/app/child.hpp"
 
 #include "cli/app/interrupts.hpp"
+#include "tests/support/temp_dir.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
@@ -17,28 +16,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class LogFolder {
- public:
-  ~LogFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string file(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_ = [] {
-    std::string name = testing::TempDir() + "cupel-child-XXXXXX";
-    return ::mkdtemp(name.data()) == nullptr ? std::string() : name;
-  }();
-};
-
 class ChildTest : public testing::Test {
  protected:
-  LogFolder logs_;  // outlives the children
+  [[nodiscard]] std::string log(const char* name) const { return logs_.path() / name; }
+
+ private:
+  tests::TempDir logs_;
 };
 
 TEST_F(ChildTest, ItsEndAndOutputAreKnown) {
-  auto child = Child::start("/bin/sh", {"-c", "echo one; echo two >&2; exit 7"}, logs_.file("a"));
+  auto child = Child::start("/bin/sh", {"-c", "echo one; echo two >&2; exit 7"}, log("a"));
   ASSERT_TRUE(child) << child.error().text();
 
   const auto ended = child->wait(30s);
@@ -51,7 +38,7 @@ TEST_F(ChildTest, ItsEndAndOutputAreKnown) {
 }
 
 TEST_F(ChildTest, AMissingProgramIsAnErrorAtOnce) {
-  const auto child = Child::start("/no/such/program", {}, logs_.file("b"));
+  const auto child = Child::start("/no/such/program", {}, log("b"));
   ASSERT_FALSE(child);
   EXPECT_EQ(child.error().code, Errc::not_found);
 }
@@ -59,7 +46,7 @@ TEST_F(ChildTest, AMissingProgramIsAnErrorAtOnce) {
 TEST_F(ChildTest, IsKilledWithItsObject) {
   pid_t pid = 0;
   {
-    auto child = Child::start("/bin/sh", {"-c", "echo $$; exec sleep 1000"}, logs_.file("c"));
+    auto child = Child::start("/bin/sh", {"-c", "echo $$; exec sleep 1000"}, log("c"));
     ASSERT_TRUE(child);
     while (pid == 0) {
       std::ifstream(child->log_file()) >> pid;
@@ -78,14 +65,14 @@ TEST_F(ChildTest, ASignalTheLimitAndADeadChildInterruptAWait) {
   raise(SIGHUP);
   EXPECT_EQ(interrupts.take().signal, SIGTERM);
 
-  auto child = Child::start("/bin/true", {}, logs_.file("d"));
+  auto child = Child::start("/bin/true", {}, log("d"));
   ASSERT_TRUE(child);
   interrupts.watch(child->fd());
   ASSERT_TRUE(child->wait(30s));
   EXPECT_THAT(interrupts.take().watched, ::testing::ElementsAre(child->fd()));
   interrupts.unwatch(child->fd());
 
-  auto sleeper = Child::start("/bin/sleep", {"1000"}, logs_.file("e"));
+  auto sleeper = Child::start("/bin/sleep", {"1000"}, log("e"));
   ASSERT_TRUE(sleeper);
   interrupts.limit(1ms);
   EXPECT_FALSE(sleeper->wait(30s, interrupts.fd())) << "the wait ends by the other descriptor";
