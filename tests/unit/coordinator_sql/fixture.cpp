@@ -1,19 +1,8 @@
 #include "tests/unit/coordinator_sql/fixture.hpp"
 
-#include "common/fs/files.hpp"
 #include "tests/support/postgres.hpp"
 
 namespace cupel::coordinator::sql {
-
-ScratchDir::ScratchDir()
-    : path_(std::filesystem::temp_directory_path() / ("cupel-test-" + fs::random_hex(8))) {
-  std::filesystem::create_directory(path_);
-}
-
-ScratchDir::~ScratchDir() {
-  std::error_code ec;
-  std::filesystem::remove_all(path_, ec);
-}
 
 Result<Applied> commit(StoreWriter& writer, std::vector<Transition> batch) {
   std::promise<Result<Applied>> promise;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "coordinator/sql/store.hpp"
+#include "tests/support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,18 +13,7 @@
 
 namespace cupel::coordinator::sql {
 
-/// A folder of its own for every test, removed at the end.
-class ScratchDir {
- public:
-  ScratchDir();
-  ~ScratchDir();
-  ScratchDir(const ScratchDir&) = delete;
-  ScratchDir& operator=(const ScratchDir&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using ScratchDir = tests::TempDir;
 
 /// Applies a batch and waits for its commit.
 Result<Applied> commit(StoreWriter& writer, std::vector<Transition> batch);
