@@ -143,11 +143,19 @@ struct Machine::State {
   void end_probe(Handle worker, const std::string& failure);
   void lose_probe(Handle worker);
 
-  // ---- attempts and tasks (machine_tasks.cpp)
+  // ---- from the queue to a worker, and its answer (machine_tasks.cpp)
   void schedule();
   void grant(Handle task, Handle worker);
   void take_result(Attempt& attempt, TaskResult result);
+  /// Interrupted, or its workspace is gone.
+  void take_no_answer(const Attempt& attempt, TaskResult result, planner::Decision decision);
+  void take_answer(Attempt& attempt, TaskResult result, planner::Decision decision);
+  /// A unit after its task: its verdict, the next task, or the one that waited for this.
+  void lead_on(Handle unit, planner::UnitPlan plan, const UnitInfo& info, TaskId done,
+               double seconds);
   void finish_task(Handle task, Token token, TaskResult result, bool dead);
+
+  // ---- attempts without an answer (machine_returns.cpp)
   /// Ends the attempt; the task goes back, or becomes a dead letter. `costs` false: not the task's
   /// nor its worker's doing.
   void interrupt(Attempt& attempt, Reason reason, const std::string& why, bool costs = true);
@@ -157,10 +165,15 @@ struct Machine::State {
   void bury(Handle task, Reason reason, const std::string& why);
   void give_up(Handle unit, planner::Step step, planner::Judgement judgement, TaskId task);
   void note_dead(const Task& task, Reason reason, const std::string& why);
+  void start_waiting(Handle task);
+  [[nodiscard]] Duration backoff(const Task& task, std::uint32_t attempt) const;
+
+  // ---- making and placing tasks (machine_placing.cpp)
+  /// What this task asks is in its repository's record alone; the store keeps no spec of it.
+  [[nodiscard]] bool is_first_acquisition(const Task& task) const;
   /// `only`: of an acquisition, the worker that is to make it.
   Handle create_task(Handle repository, Handle unit, planner::Step step, Work work,
                      Handle only = kNoHandle);
-  void start_waiting(Handle task);
   /// Blocked, or queued at the holder; makes what it needs first when that is gone.
   void place(Handle task, const UnitInfo* info);
   [[nodiscard]] bool must_wait(const Task& task) const;
@@ -171,7 +184,6 @@ struct Machine::State {
   static void put_place(Unit& unit, planner::Step step, Handle worker);
   void park(Handle unit, Handle task);
   void drop_task(Handle task);
-  [[nodiscard]] Duration backoff(const Task& task, std::uint32_t attempt) const;
 
   // ---- scans and their tools (machine_tools.cpp)
   /// The toolchain images of a worker that the campaign's units may get there and that a scanner is
@@ -260,8 +272,6 @@ struct Machine::State {
   [[nodiscard]] RepositorySource source_of(const Repository& repository) const;
   /// The work of acquiring it, for the first time or again at its pin.
   [[nodiscard]] AcquireSource acquisition_of(const Repository& repository) const;
-  /// What this task asks is in its repository's record alone; the store keeps no spec of it.
-  [[nodiscard]] bool is_first_acquisition(const Task& task) const;
   CampaignEntry& campaign_of(const Repository& repository) {
     return campaigns.at(repository.campaign);
   }
