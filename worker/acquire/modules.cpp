@@ -106,6 +106,17 @@ void drop_gated(Completion& completion, const Manifests& manifests) {
                 [&](const Finding& note) { return note.file == manifests.mod_path; });
 }
 
+/// What undoes the completion of these files. Blocking.
+Result<TreeEdits> undoing(const Completion& completion, const std::string& snapshot) {
+  TreeEdits edits;
+  for (const auto& [path, completed] : completion.changed) {
+    auto file = read_snapshot_file(snapshot, path);
+    if (!file) return file.error();
+    edits.emplace(path, *std::move(file));
+  }
+  return edits;
+}
+
 /// Measures, completes, records. Blocking.
 std::variant<ModulesAcquired, AcquireStopped> record(const JobPtr& job) {
   Workspaces& workspaces = job->context.workspaces;
@@ -117,7 +128,14 @@ std::variant<ModulesAcquired, AcquireStopped> record(const JobPtr& job) {
   unit.unit = job->work.unit;
   if (job->manifests.go_line_added) unit.unit.go_version = "1.16";
   unit.facts.tree = job->tree();
-  if (job->after) drop_gated(*completion, job->manifests);
+  if (job->after) {
+    drop_gated(*completion, job->manifests);
+    auto undo = undoing(*completion, job->snapshot());
+    if (!undo) return stopped_by(undo.error());
+    // What an earlier acquisition completed was the first to differ from the change's own.
+    unit.uncompleted = job->after->uncompleted;
+    unit.uncompleted.merge(*undo);
+  }
   if (!completion->changed.empty()) {
     auto parent = workspaces.new_directory("source");
     if (!parent) return stopped_by(parent.error());

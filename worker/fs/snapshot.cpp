@@ -1,9 +1,12 @@
 #include "worker/fs/snapshot.hpp"
 
+#include "common/fs/beneath.hpp"
 #include "worker/core/source/gomod.hpp"
 #include "worker/fs/snapshot_writer.hpp"
 
+#include <fcntl.h>
 #include <optional>
+#include <sys/stat.h>
 #include <utility>
 
 namespace cupel::worker {
@@ -11,6 +14,8 @@ namespace {
 
 using gitfmt::ObjectId;
 using gitfmt::TreeEntry;
+
+constexpr std::uint64_t kEditBytesMax = 64ULL << 20U;
 
 source::TreeLimits tree_limits(const SnapshotLimits& limits) {
   source::TreeLimits tree;
@@ -158,6 +163,22 @@ Result<DerivedSnapshot> derive_snapshot(const std::filesystem::path& base,
   TreeEdits edits;
   for (const auto& [path, bytes] : changed) edits.emplace(path, FileEdit{bytes, false});
   return derive_snapshot(base, edits, parent);
+}
+
+Result<FileEdit> read_snapshot_file(const std::filesystem::path& snapshot,
+                                    const std::string& path) {
+  const auto dir = fs::open_dir(snapshot);
+  if (!dir) return dir.error();
+  const auto file = fs::open_beneath(*dir, path, O_RDONLY | O_NONBLOCK);
+  if (!file) {
+    if (file.error().code == Errc::not_found) return FileEdit{};
+    return file.error();
+  }
+  struct stat info{};
+  if (::fstat(file->get(), &info) != 0) return Error{Errc::io_error, "stat " + path, {}, {}};
+  auto bytes = fs::read_all(*file, kEditBytesMax, path);
+  if (!bytes) return bytes.error();
+  return FileEdit{*std::move(bytes), (info.st_mode & S_IXUSR) != 0};
 }
 
 Result<DerivedSnapshot> graft_snapshots(const std::filesystem::path& base,

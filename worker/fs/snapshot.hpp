@@ -68,6 +68,11 @@ struct FileEdit {
 };
 using TreeEdits = std::map<std::string, FileEdit>;  ///< By path below the root.
 
+/// A file of a snapshot as the edit that brings it about; without content where there is none.
+/// Errors: too_large (64 MiB), bad_value (no plain file), io_error.
+[[nodiscard]] Result<FileEdit> read_snapshot_file(const std::filesystem::path& snapshot,
+                                                  const std::string& path);
+
 /// The same with files that may be removed or have another mode.
 [[nodiscard]] Result<DerivedSnapshot> derive_snapshot(const std::filesystem::path& base,
                                                       const TreeEdits& edits,

@@ -56,6 +56,27 @@ std::vector<std::string> paths_from_json(const json& list) {
   return paths;
 }
 
+json edits_to_json(const TreeEdits& edits) {
+  json list = json::array();
+  for (const auto& [path, edit] : edits) {
+    json one = {{"path", escaped(path)}, {"executable", edit.executable}};
+    if (edit.content) one["content"] = escaped(*edit.content);
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+TreeEdits edits_from_json(const json& list) {
+  TreeEdits edits;
+  for (const json& one : list) {
+    FileEdit edit;
+    edit.executable = one.at("executable").get<bool>();
+    if (one.contains("content")) edit.content = unescaped(one.at("content").get<std::string>());
+    edits.emplace(unescaped(one.at("path").get<std::string>()), std::move(edit));
+  }
+  return edits;
+}
+
 /// Facts travel in the form of a result, which has one already.
 json unit_to_json(const UnitWorkspace& unit) {
   TaskResult facts;
@@ -65,6 +86,7 @@ json unit_to_json(const UnitWorkspace& unit) {
           {"modcache", unit.modcache},
           {"unit", to_json(unit.unit)},
           {"acquired", unit.acquired},
+          {"uncompleted", edits_to_json(unit.uncompleted)},
           {"facts", to_json(facts)}};
 }
 
@@ -81,6 +103,9 @@ Result<UnitWorkspace> unit_from_json(const json& value) {
   unit.facts = *std::move(facts->modules);
   unit.findings = std::move(facts->findings);
   unit.acquired = value.value("acquired", true);
+  if (const auto edits = value.find("uncompleted"); edits != value.end()) {
+    unit.uncompleted = edits_from_json(*edits);
+  }
   return unit;
 }
 
@@ -133,19 +158,13 @@ std::string format_record(const WorkspaceRecord& record) {
 
 std::string format_journal(const PromotionJournal& journal) {
   const Promotion& promotion = journal.promotion;
-  json edits = json::array();
-  for (const auto& [path, edit] : promotion.edits) {
-    json one = {{"path", escaped(path)}, {"executable", edit.executable}};
-    if (edit.content) one["content"] = escaped(*edit.content);
-    edits.push_back(std::move(one));
-  }
   const json value = {{"repository", promotion.repository.value},
                       {"commit", promotion.commit},
                       {"unit", promotion.unit.value},
                       {"slot", promotion.slot},
                       {"base", promotion.base},
                       {"base_tree", promotion.base_tree},
-                      {"edits", edits},
+                      {"edits", edits_to_json(promotion.edits)},
                       {"workspace", unit_to_json(promotion.workspace)},
                       {"written", journal.written},
                       {"after", journal.after},
@@ -166,12 +185,7 @@ Result<PromotionJournal> parse_journal(std::string_view text) {
     promotion.slot = value.at("slot").get<WorkspaceSlot>();
     promotion.base = value.at("base").get<std::string>();
     promotion.base_tree = value.at("base_tree").get<std::string>();
-    for (const json& one : value.at("edits")) {
-      FileEdit edit;
-      edit.executable = one.at("executable").get<bool>();
-      if (one.contains("content")) edit.content = unescaped(one.at("content").get<std::string>());
-      promotion.edits.emplace(unescaped(one.at("path").get<std::string>()), std::move(edit));
-    }
+    promotion.edits = edits_from_json(value.at("edits"));
     auto workspace = unit_from_json(value.at("workspace"));
     if (!workspace) return workspace.error();
     promotion.workspace = *std::move(workspace);

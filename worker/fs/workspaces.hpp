@@ -37,6 +37,9 @@ struct UnitWorkspace {
   UnitInfo unit;                  ///< With what acquire completed (a go line).
   std::vector<Finding> findings;  ///< Notes of acquire (go_sum_incomplete, go_line_added, ...).
   bool acquired = true;  ///< False: mutate made it, and its module cache isn't complete yet.
+  /// Of an after side: what takes `source` back to the tree that the change made, where acquire
+  /// completed its manifests. A patch is about that tree.
+  TreeEdits uncompleted;
 };
 
 /// Which of a unit's workspaces: 0 is the before side, the others are the after sides of variants.

@@ -1,18 +1,14 @@
 #include "worker/mutate/finish.hpp"
 
 #include "common/core/digest.hpp"
-#include "common/fs/beneath.hpp"
 #include "worker/core/change/text_diff.hpp"
 
 #include <algorithm>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <utility>
 
 namespace cupel::worker::mutation {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = 64ULL << 20U;
 constexpr std::size_t kFindingsMax = 200;
 
 /// Adds the manifests to the edits, where they differ from the commit.
@@ -89,26 +85,15 @@ Mutated untouched(Job& job, NotAffected none) {
 
 std::optional<change::TreeFile> read_tree_file(const std::string& snapshot, const std::string& path,
                                                std::optional<Error>& failure) {
-  const auto dir = fs::open_dir(snapshot);
-  if (!dir) {
-    failure = dir.error();
-    return std::nullopt;
-  }
-  const auto file = fs::open_beneath(*dir, path, O_RDONLY | O_NONBLOCK);
+  auto file = read_snapshot_file(snapshot, path);
   if (!file) {
-    if (file.error().code == Errc::not_found) return std::nullopt;
     // A link, or something else that lies on the way: it is there and can't be patched.
     if (file.error().code == Errc::bad_value) return change::TreeFile{{}, false, true};
     failure = file.error();
     return std::nullopt;
   }
-  struct stat info{};
-  auto bytes = fs::read_all(*file, kFileBytesMax, path);
-  if (!bytes || ::fstat(file->get(), &info) != 0) {
-    failure = bytes ? Error{Errc::io_error, "stat " + path, {}, {}} : bytes.error();
-    return std::nullopt;
-  }
-  return change::TreeFile{*std::move(bytes), (info.st_mode & S_IXUSR) != 0, false};
+  if (!file->content) return std::nullopt;
+  return change::TreeFile{*std::move(file->content), file->executable, false};
 }
 
 Result<std::string> diff_of(const Job& job) {

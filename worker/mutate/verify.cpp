@@ -16,6 +16,8 @@ namespace asio = boost::asio;
 struct Check {
   JobPtr job;
   UnitWorkspace after;
+  std::string made;       ///< The tree that the change made; the after side where that ran as made.
+  std::string made_here;  ///< Its directory, where it had to be made again for this look.
   Mutated answer;
 };
 using CheckPtr = std::shared_ptr<Check>;
@@ -29,6 +31,18 @@ std::string first_line(const std::string& text) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+/// Blocking. The after side without what acquire completed in its manifests.
+Result<std::string> make_again(Check& check) {
+  Workspaces& workspaces = check.job->context.workspaces;
+  auto parent = workspaces.new_directory("source");
+  if (!parent) return parent.error();
+  check.made_here = *parent;
+  auto derived = derive_snapshot(check.after.source, check.after.uncompleted, *parent);
+  if (!derived) return derived.error();
+  check.made = derived->dir.string();
+  return derived->tree;
+}
+
 /// Blocking. What the files are now, and what they differ in from the commit.
 Stopped recompute(const CheckPtr& check) {
   Job& job = *check->job;
@@ -40,7 +54,13 @@ Stopped recompute(const CheckPtr& check) {
     add(*check, Gate::candidate_tree_mismatch,
         "the files are tree " + *tree + ", recorded was " + check->after.facts.tree);
   }
-  auto edits = tree_edits(job.source.snapshot, check->after.source);
+  check->made = check->after.source;
+  if (!check->after.uncompleted.empty()) {
+    auto made = make_again(*check);
+    if (!made) return stopped_by(made.error());
+    facts.tree = *std::move(made);
+  }
+  auto edits = tree_edits(job.source.snapshot, check->made);
   if (!edits) return stopped_by(edits.error());
   job.edits = *std::move(edits);
   const auto diff = diff_of(job);
@@ -48,7 +68,9 @@ Stopped recompute(const CheckPtr& check) {
   facts.patch = diff->empty() ? Digest{} : sha256(*diff);
   facts.patch_bytes = diff->size();
   // From here on the after side is what is looked at.
-  job.source.snapshot = check->after.source;
+  job.source.snapshot = check->made;
+  job.base = check->made;
+  job.base_tree = facts.tree;
   return prepare(check->job);
 }
 
@@ -133,16 +155,16 @@ asio::awaitable<std::variant<Mutated, AcquireStopped>> verify(AcquireContext con
   const auto job = std::make_shared<Job>(std::move(context), std::move(work));
   job->source = std::move(source);
   job->in_tree = in_tree;
-  job->base = after->source;
-  job->base_tree = after->facts.tree;
-  const auto check = std::make_shared<Check>(Check{job, *std::move(after), {}});
+  const auto check = std::make_shared<Check>(Check{job, *std::move(after), {}, {}, {}});
   check->answer.facts.resolved = job->work.resolved;
   check->answer.facts.go_before = job->work.unit.go_version;
   check->answer.facts.go_after = job->work.unit.go_version;
   check->answer.unit = job->work.unit;
   auto stopped = co_await run_checks(check, std::move(cancel));
   auto last = [check, stopped]() -> Answer {
-    discard_mounts(check->job->context.workspaces, check->job->mounts, false);
+    Workspaces& workspaces = check->job->context.workspaces;
+    discard_mounts(workspaces, check->job->mounts, false);
+    if (!check->made_here.empty()) workspaces.discard(check->made_here);
     if (stopped) return *stopped;
     check->answer.log = check->job->log;
     return check->answer;

@@ -8,6 +8,7 @@ namespace cupel::coordinator::compare {
 namespace {
 
 constexpr std::size_t kMarkMessageBytes = 512;
+constexpr std::uint32_t kMorePlacesMax = 10'000;  ///< A sum of them stays a number.
 
 bool is_version_char(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
@@ -114,7 +115,7 @@ Run run_of(Book& book, const TaskResult& result) {
     const auto [entry, fresh] =
         known.emplace(name_of(mark), static_cast<std::uint32_t>(book.marks.size()));
     if (fresh) book.marks.push_back(std::move(mark));
-    ++counts[entry->second];
+    counts[entry->second] += 1 + std::min(finding.more_places, kMorePlacesMax);
   }
   for (const auto& [mark, count] : counts) run.seen.push_back({mark, count});
   return run;
@@ -136,9 +137,9 @@ Readiness readiness_of(const TaskResult& result, const ChangeNote& change, bool 
   out.conclusive = true;
   const ChangeFacts& now = *result.change;
   out.gates = now.gates;
-  // Where acquire completed manifests for the after side's runs the trees differ, and that is told.
-  const bool same_tree = now.tree == change.tree;
-  if (!as_written && same_tree && now.patch != change.patch) {
+  const bool told = std::ranges::any_of(
+      out.gates, [](const GateFinding& one) { return one.gate == Gate::candidate_tree_mismatch; });
+  if (!told && (now.tree != change.tree || (!as_written && now.patch != change.patch))) {
     out.gates.push_back({Gate::candidate_tree_mismatch,
                          "the after side that was run is not what the patch makes of the commit"});
   }

@@ -53,6 +53,15 @@ TEST_F(MachineReadinessTest, AnAfterSideThatIsNotWhatThePatchMakesWithholdsIt) {
   expect_withheld({"readiness_failed", "candidate_tree_mismatch"});
 }
 
+TEST_F(MachineReadinessTest, AnotherTreeThanTheChangeMadeWithholdsIt) {
+  to_the_last_look();
+  TaskResult found = looked_at();
+  found.change->tree = "another";
+  answer(std::move(found));
+
+  expect_withheld({"readiness_failed", "candidate_tree_mismatch"});
+}
+
 TEST_F(MachineReadinessTest, WithoutAnAnswerThePatchIsWithheld) {
   to_the_last_look();
   TaskResult none = passing(lease());

@@ -68,6 +68,7 @@ TEST_F(WorkspacesTest, RemembersAcrossRestarts) {
     unit.modcache = filled(workspaces, "modcache");
     unit.facts.modules = 3;
     unit.facts.completed = true;
+    unit.uncompleted = {{"caf\xe9/go.sum", {"a\n", true}}, {"go.work.sum", {std::nullopt, false}}};
     unit.unit.dir = "sub";
     unit.findings.push_back({});
     unit.findings.back().message = "go_sum_incomplete";
@@ -86,6 +87,7 @@ TEST_F(WorkspacesTest, RemembersAcrossRestarts) {
   EXPECT_EQ(found_unit->modcache, unit.modcache);
   EXPECT_EQ(found_unit->facts.modules, 3U);
   EXPECT_TRUE(found_unit->facts.completed);
+  EXPECT_EQ(found_unit->uncompleted, unit.uncompleted);
   EXPECT_EQ(found_unit->findings.at(0).message, "go_sum_incomplete");
   EXPECT_TRUE(stdfs::exists(unit.modcache + "/x"));
 }

@@ -34,6 +34,22 @@ class VerifyTest : public MutateTest {
     ADD_FAILURE() << std::get<AcquireStopped>(answer).message;
     return {};
   }
+  /// What acquire adds to the after side before that is run.
+  void complete(const std::string& go_sum) {
+    go_.before = [go_sum](const RunRequest& request,
+                          const std::string& verb) -> std::optional<RunReport> {
+      if (verb == "mod download") {
+        std::filesystem::remove(request.mounts.staging + "/go.sum");
+        tests::write_text(request.mounts.staging + "/go.sum", go_sum);
+      }
+      return std::nullopt;
+    };
+    const auto answer = fixture_.wait(acquire_modules(
+        fixture_.context(), AcquireModules{facts_.commit, unit_, Side::after, 0}, fixture_.cancel));
+    ASSERT_TRUE(std::holds_alternative<ModulesAcquired>(answer));
+    ASSERT_EQ(tests::read_text(after().source + "/go.sum"), go_sum);
+    (void)fixture_.workspaces().evict(UINT64_MAX);  // removes what was replaced
+  }
   std::vector<std::string> gates(const Mutated& of) {
     std::vector<std::string> all;
     for (const auto& one : of.facts.gates) all.emplace_back(name(one.gate));
@@ -59,6 +75,26 @@ TEST_F(VerifyTest, AnAfterSideAsItWasMadeHasNoGate) {
                                       "go mod verify -modfile=/staging/go.mod",
                                       "go list -m -modfile=/staging/go.mod -json all"));
   EXPECT_EQ(verified_, after().modcache) << "the cache that the after side was run with";
+  EXPECT_THAT(fixture_.left_behind(), ElementsAre("modcache", "source", "source"));
+}
+
+TEST_F(VerifyTest, WhatAcquireCompletedIsNoPartOfThePatch) {
+  change();
+  complete("ex.test/a v1.1.0 h1:x=\n");
+  complete("ex.test/a v1.1.0 h1:x=\nex.test/b v1.0.0 h1:y=\n");
+  // As the real one: it drops what nothing needs.
+  go_.before = [](const RunRequest& request, const std::string& verb) -> std::optional<RunReport> {
+    if (verb == "mod verify") return ended(0, "all modules verified\n");
+    if (verb == "mod tidy") std::filesystem::remove(request.mounts.staging + "/go.sum");
+    return std::nullopt;
+  };
+
+  const Mutated seen = looked();
+
+  EXPECT_THAT(seen.facts.gates, IsEmpty());
+  EXPECT_EQ(seen.facts.tree, made_.facts.tree);
+  EXPECT_EQ(seen.facts.patch, made_.facts.patch);
+  EXPECT_NE(after().facts.tree, made_.facts.tree) << "what was run";
   EXPECT_THAT(fixture_.left_behind(), ElementsAre("modcache", "source", "source"));
 }
 
