@@ -45,6 +45,7 @@ struct Finding {
   inferred @10 :Bool;
   key @11 :Text;
   signature @12 :Text;
+  morePlaces @13 :UInt32;
 }
 
 struct Findings {

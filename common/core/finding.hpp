@@ -18,6 +18,8 @@ struct Finding {
   std::string file;       ///< Below the unit's source, without the mount prefix.
   std::int32_t line = 0;  ///< 0 unknown. Never part of the key.
   std::int32_t column = 0;
+  /// Further places of the file where vet said the same: equal keys are one finding.
+  std::uint32_t more_places = 0;
   std::string message;  ///< As the tool said it, cut; control characters removed.
   std::string
       environment;  ///< A tag such as readonly_source or no_network: probably the sandbox's doing.

@@ -146,6 +146,7 @@ void fields(Archive& a, Finding& v) {
   a("file", v.file);
   a("line", v.line);
   a("column", v.column);
+  a("more_places", v.more_places);
   a("message", v.message);
   a("environment", v.environment);
   a("inferred", v.inferred);

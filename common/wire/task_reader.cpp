@@ -27,6 +27,7 @@ Finding read(schema::Finding::Reader in) {
   value.inferred = in.getInferred();
   value.key = text(in.getKey(), "finding.key");
   value.signature = text(in.getSignature(), "finding.signature");
+  value.more_places = in.getMorePlaces();
   return value;
 }
 

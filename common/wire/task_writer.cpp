@@ -21,6 +21,7 @@ void write(schema::Finding::Builder out, const Finding& value) {
   out.setInferred(value.inferred);
   out.setKey(cut(value.key));
   out.setSignature(cut(value.signature));
+  out.setMorePlaces(value.more_places);
 }
 
 template <typename Init>

@@ -30,6 +30,18 @@ TEST(DifferenceOf, ASecondEqualDiagnosticIsIntroduced) {
   EXPECT_EQ(difference.introduced[0].after, 2U);
 }
 
+TEST(DifferenceOf, PlacesThatOneFindingStandsForAreCounted) {
+  Finding more = vet("a.go", "bad verb");
+  more.more_places = 3;
+
+  const Difference difference = between({vet("a.go", "bad verb"), vet("b.go", "bad verb")}, {more});
+
+  ASSERT_EQ(difference.introduced.size(), 1U);
+  EXPECT_EQ(difference.introduced[0].before, 1U);
+  EXPECT_EQ(difference.introduced[0].after, 4U);
+  EXPECT_EQ(difference.resolved.size(), 1U);
+}
+
 TEST(DifferenceOf, OneOfTwoEqualDiagnosticsGoneIsResolved) {
   const Difference difference =
       between({vet("a.go", "bad verb"), vet("a.go", "bad verb")}, {vet("a.go", "bad verb")});

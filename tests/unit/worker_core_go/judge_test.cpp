@@ -264,6 +264,29 @@ TEST(JudgeBuilds, VetsWordsInsideGoTestAreNotSaidTwice) {
   EXPECT_EQ(find(judge(context(), runs), FindingKind::vet)->analyzer, "printf");
 }
 
+TEST(JudgeBuilds, EqualWordsOfVetInOneFileAreOneFindingAndCounted) {
+  auto runs = runs_with(whole_report(0, kPass));
+  const auto vet = [&](const std::string& lines) {
+    std::string reports;
+    std::istringstream wanted(lines);
+    for (std::string line; wanted >> line;) {
+      reports += (reports.empty() ? "" : ",") +
+                 (R"({"posn":"/src/p/p_test.go:)" + line + R"(","message":"possible misuse"})");
+    }
+    // The package's test variant says the same again.
+    runs[2].report =
+        whole_report(0, R"({"m/p":{"unsafeptr":[)" + reports +
+                            R"(]}}{"m/p [m/p.test]":{"unsafeptr":[)" + reports + "]}}");
+    const Judgement judgement = judge(context(), runs);
+    EXPECT_EQ(std::ranges::count(judgement.findings, FindingKind::vet, &Finding::kind), 1);
+    return *find(judgement, FindingKind::vet);
+  };
+  EXPECT_EQ(vet("120:30").more_places, 0U);
+  const Finding found = vet("120:30 121:30 125:30 125:60");
+  EXPECT_EQ(found.more_places, 3U);
+  EXPECT_EQ(found.line, 120);
+}
+
 TEST(JudgeBuilds, AMissingCCompilerIsToldFromABrokenPackage) {
   auto runs = runs_with(whole_report(0, kPass));
   runs[0].report =

@@ -98,9 +98,13 @@ class Merger {
  public:
   /// `by_text`: the same words about another package are the same problem as well.
   void add(Finding finding, bool by_text) {
+    if (const auto known = known_.find(finding.key); known != known_.end()) {
+      add_place(known->second, finding);
+      return;
+    }
     if (kept_.size() > kFindingsPerResultMax) return;  // One over: it will be seen to be cut.
-    if (keys_.contains(finding.key) || absorbed(finding, by_text)) return;
-    keys_.insert(finding.key);
+    if (absorbed(finding, by_text)) return;
+    known_.emplace(finding.key, Known{kept_.size(), {{finding.line, finding.column}}});
     if (finding.kind == FindingKind::vet) vet_.insert(vet_place(finding));
     if (says_why_broken(finding.kind) && broken_.size() < kBrokenTextsMax) {
       broken_.push_back(finding.message);
@@ -112,6 +116,20 @@ class Merger {
 
  private:
   static constexpr std::size_t kBrokenTextsMax = 500;
+
+  struct Known {
+    std::size_t at;                        ///< In kept_.
+    std::set<std::pair<int, int>> places;  ///< Line and column.
+  };
+
+  /// Keys have no lines: of two sides the one with a second equal problem in a file would not
+  /// differ. Vet's keys are those of a file; the check that said it first counts.
+  void add_place(Known& known, const Finding& finding) {
+    Finding& first = kept_.at(known.at);
+    if (finding.kind != FindingKind::vet || finding.check != first.check) return;
+    if (known.places.size() == kFindingsPerResultMax) return;
+    if (known.places.emplace(finding.line, finding.column).second) ++first.more_places;
+  }
 
   static bool says_why_broken(FindingKind kind) {
     return is_build_family(kind) || kind == FindingKind::environment ||
@@ -134,7 +152,7 @@ class Merger {
     });
   }
 
-  std::set<std::string> keys_;
+  std::map<std::string, Known> known_;
   std::set<std::string> vet_;
   std::vector<std::string> broken_;
   std::vector<Finding> kept_;
