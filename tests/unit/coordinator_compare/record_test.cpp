@@ -44,7 +44,7 @@ TEST(RecordOf, SaysHowOftenEachSideShowedAFindingAndWhichDependencyMoved) {
 
   const json record = record_of(runs, found.verdict, &found);
 
-  ASSERT_EQ(record["introduced"].size(), 4U) << record["introduced"].dump(1);
+  ASSERT_EQ(record["introduced"].size(), 2U) << record["introduced"].dump(1);
   const json& one = record["introduced"][0];
   EXPECT_EQ(one["fate"], "confirmed");
   EXPECT_EQ(one["after"], json({{"hits", 2}, {"runs", 2}}));
@@ -53,6 +53,20 @@ TEST(RecordOf, SaysHowOftenEachSideShowedAFindingAndWhichDependencyMoved) {
             json({{"module", "example.com/lib"}, {"from", "v1.0.0"}, {"to", "v1.1.0"}}));
   EXPECT_EQ(record["after"]["failed"], 2);
   EXPECT_EQ(record["before"]["failed"], 0);
+}
+
+TEST(RecordOf, APackageStandsForItsFindingsWhereTheyAreOthersEachTime) {
+  const auto red = [](const char* test) { return result({failure("example.com/lib/p", test)}); };
+  const Book runs =
+      book({result(), result(), result()}, {red("TestA"), red("TestB"), red("TestC")});
+  const Conclusion found = conclude(runs, {.runs = 2, .need = 2, .module = "m"});
+
+  const json record = record_of(runs, found.verdict, &found);
+  std::vector<std::string> confirmed;
+  for (const json& one : record["introduced"]) {
+    if (one["fate"] == "confirmed") confirmed.push_back(one["key"]);
+  }
+  EXPECT_EQ(confirmed, std::vector<std::string>{"package|example.com/lib/p|*"});
 }
 
 TEST(PatchState, IsReadyOnlyForAGoodVerdictWithoutAGate) {
