@@ -1,5 +1,6 @@
 #include "cli/core/report_data.hpp"
 
+#include "common/core/finding.hpp"
 #include "common/text/utf8.hpp"
 
 #include <algorithm>
@@ -121,10 +122,7 @@ std::string excerpt_of(std::string_view text) {
 }
 
 std::string first_line(std::string_view text, std::size_t columns) {
-  const std::size_t begin = text.find_first_not_of("\r\n \t");
-  if (begin == std::string_view::npos) return "";
-  text.remove_prefix(begin);
-  std::string line = text::printable(text.substr(0, text.find('\n')));
+  std::string line = text::printable(headline_of(text));
   std::ranges::replace(line, '\t', ' ');
   return text::shortened(line, columns);
 }

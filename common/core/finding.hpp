@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cupel {
 
@@ -30,5 +31,10 @@ struct Finding {
   /// The key without what differs between repositories: groups failures over the fleet.
   std::string signature;
 };
+
+/// What a message says in one line, for tables and first words: lines that only say where, and
+/// those that end in a colon, are followed by the next one (test libraries put what went wrong
+/// below the place). Empty only for a blank message.
+[[nodiscard]] std::string headline_of(std::string_view message);
 
 }  // namespace cupel

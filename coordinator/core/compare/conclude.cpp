@@ -1,5 +1,6 @@
 #include "coordinator/core/compare/conclude.hpp"
 
+#include "common/core/finding.hpp"
 #include "coordinator/core/compare/wording.hpp"
 
 #include <algorithm>
@@ -238,9 +239,7 @@ class Judge {
       for (const Tally& tally : out_.tallies) {
         if (tally.package != package || !wanted(tally)) continue;
         const Mark& mark = book_.marks[tally.mark];
-        const std::size_t begin =
-            std::min(mark.message.find_first_not_of(" \t\r\n"), mark.message.size());
-        const std::string text = mark.message.substr(begin, mark.message.find('\n', begin) - begin);
+        const std::string text = headline_of(mark.message);
         return std::string(name(mark.kind)) + " " + place_of(mark) +
                (text.empty() ? "" : ": " + text);
       }

@@ -332,8 +332,8 @@ std::string headline(const Finding& finding) {
   std::string text(name(finding.kind));
   if (!finding.package.empty()) text += " " + finding.package;
   if (!finding.test.empty()) text += " " + finding.test;
-  const std::string_view line = first_line_said(finding.message);
-  if (!line.empty()) text += ": " + std::string(line);
+  const std::string line = headline_of(finding.message);
+  if (!line.empty()) text += ": " + line;
   return text;
 }
 
