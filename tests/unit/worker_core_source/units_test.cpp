@@ -195,6 +195,17 @@ TEST(Units, WhatASubmoduleHoldsIsNotHere) {
   EXPECT_EQ(units[1].outcome, Outcome::passing) << "nothing requires it";
 }
 
+TEST(Units, AVendorFolderMayBeASubmodule) {
+  const auto reason = [](const std::string& lines) {
+    Tree tree;
+    tree.file("go.mod", "module ex.test/m\n" + lines).submodule("vendor");
+    return tree.units().at(0).reason;
+  };
+  EXPECT_EQ(reason("go 1.24\nrequire ex.test/x v1.0.0\n"), Reason::submodule_not_fetched);
+  EXPECT_EQ(reason("go 1.24\n"), Reason::none) << "it needs nothing";
+  EXPECT_EQ(reason("go 1.13\nrequire ex.test/x v1.0.0\n"), Reason::none);
+}
+
 TEST(Units, AWorkspaceWithASubmoduleIsNotWhole) {
   Tree tree;
   tree.file("go.work", "go 1.24\nuse (\n\t.\n\t./third\n)\n").module(".").submodule("third");

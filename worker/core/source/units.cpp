@@ -159,15 +159,9 @@ class UnitFinder {
   [[nodiscard]] std::optional<SourceRefusal> unreadable_sum(const std::string& path) const {
     const TreeEntry* found = entry(path);
     const bool folder = found == nullptr ? is_folder(path) : !is_file(path) && !is_link(path);
-    if (folder) {
-      return manifest_error(Reason::bad_go_sum, shown_path(path), 0,
-                            shown_path(path) + ": is a folder; it must be a file");
-    }
-    if (found != nullptr && found->size > kManifestBytesMax) {
-      return manifest_error(Reason::bad_go_sum, shown_path(path), 0,
-                            shown_path(path) + ": file of more than 8 MiB");
-    }
-    return std::nullopt;
+    if (!folder && (found == nullptr || found->size <= kManifestBytesMax)) return std::nullopt;
+    const std::string what = folder ? ": is a folder; it must be a file" : ": more than 8 MiB";
+    return manifest_error(Reason::bad_go_sum, shown_path(path), 0, shown_path(path) + what);
   }
 
   /// A module that go.mod or go.work takes from a folder of a submodule is not here.
@@ -259,6 +253,19 @@ class UnitFinder {
     return std::nullopt;
   }
 
+  /// The go command would take the empty folder for what the module needs.
+  [[nodiscard]] std::optional<SourceRefusal> vendor_not_fetched(const std::string& dir,
+                                                                const ModFile& file) const {
+    const std::string vendor = in_dir(dir, "vendor");
+    const TreeEntry* found = entry(vendor);
+    if (found == nullptr || found->mode != gitfmt::kModeSubmodule || file.requirements.empty() ||
+        !uses_vendor(file.go_version.value_or(""))) {
+      return std::nullopt;
+    }
+    return refusal(Reason::submodule_not_fetched, FindingKind::environment,
+                   shown_path(vendor) + " is a submodule, which isn't fetched", shown_path(vendor));
+  }
+
   /// The go.work that the go command would find from here: the nearest one upwards.
   [[nodiscard]] const Workspace* nearest_workspace(std::string dir) const {
     while (true) {
@@ -289,6 +296,7 @@ class UnitFinder {
       refuse(unit,
              manifest_error(Reason::bad_go_mod, shown, 0, shown + ": missing module declaration"));
     }
+    if (const auto absent = vendor_not_fetched(dir, file)) refuse(unit, *absent);
     join_workspace(unit);
     // A vendored unit reads its copies, never the directories that replace names.
     if (!unit.vendored) {
