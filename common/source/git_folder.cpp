@@ -315,13 +315,10 @@ Result<std::variant<ResolvedRef, SourceRefusal>> resolve_ref(const GitFolder& fo
     const auto head = references.lookup("HEAD");
     if (!head) return head.error();
     if (head->id) return ResolvedRef{*head->id, head->name, {}};
-    if (!references.any()) {
-      return refusal(Reason::empty_repository, FindingKind::acquire_error,
-                     "empty_repository: no commit in it yet");
-    }
-    return refusal(Reason::ref_not_found, FindingKind::acquire_error,
-                   "HEAD names " + capped_detail(head->name) +
-                       ", which has no commit; name a branch, tag or commit");
+    return refusal(Reason::empty_repository, FindingKind::acquire_error,
+                   references.any() ? "empty_repository: HEAD names " + capped_detail(head->name) +
+                                          ", which has no commit; name a branch, tag or commit"
+                                    : "empty_repository: no commit in it yet");
   }
   if (const auto id = ObjectId::parse(ref)) {
     const auto header = store.header(*id);

@@ -15,21 +15,14 @@ import tempfile
 import time
 from pathlib import Path
 
-KINDS_NOW = ("validate", "acquire", "upgrade", "scan")
-# Remarks that a result may carry beyond what a case lists.
-FREE_KINDS = {"test_failure_derived", "build_failure_dependent", "note", "environment"}
-# A repository with several modules has the worst outcome of its units.
-WORST_FIRST = ("failing", "inconclusive", "refused", "cancelled", "passing")
-# The fields of an expected finding that must be equal where they are given.
-EXACT = ("kind", "package", "test", "analyzer", "inferred", "environment")
-# Those of a vulnerability stand in the unit's scan record.
-VULNERABILITY = ("osv", "module", "level", "symbol", "found_version", "fixed_version")
+import case_format
+from case_compare import compare, outcome_of
 
 
 class Case:
     def __init__(self, folder):
         self.folder = folder
-        self.expect = json.loads((folder / "expect.json").read_text())
+        self.expect = case_format.read(folder)
         self.id = self.expect["id"]
         self.number = self.id.split("-")[0]
         self.topic = self.expect.get("topic", "").split("/")[0]
@@ -38,8 +31,6 @@ class Case:
         """Why the fleet does not run it; None when it does."""
         if self.expect.get("runner") == "parser":
             return "only its recording counts (runner: parser)"
-        if self.expect["kind"] not in KINDS_NOW:
-            return "kind " + self.expect["kind"] + " is not part of this version"
         return None
 
     def settings(self):
@@ -50,15 +41,23 @@ class Case:
         return settings
 
     def prepare(self, scratch):
-        """Makes the repository below `scratch`; returns its path."""
+        """Makes the repository below `scratch`; returns its path. RuntimeError where the case doesn't allow it."""
         place = scratch / self.id
+        # A campaign that is tried again in parts finds what is made already.
+        if place.exists():
+            return place / "repo"
         place.mkdir(parents=True)
         script = self.folder / "make.sh"
         if script.exists():
-            done = subprocess.run(["bash", str(script), str(place)], stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, timeout=120)
+            try:
+                done = subprocess.run(["bash", str(script), str(place)], stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, errors="replace", timeout=120)
+            except subprocess.TimeoutExpired:
+                raise RuntimeError("make.sh took more than 120 s") from None
             if done.returncode != 0:
-                raise RuntimeError(f"{self.id}: make.sh ended with {done.returncode}: {done.stderr[-500:]}")
+                raise RuntimeError(f"make.sh ended with {done.returncode}: {done.stderr[-500:].strip()}")
+            if not (place / "repo").exists():
+                raise RuntimeError("make.sh made no DEST/repo")
         else:
             # Git keeps no empty folder: a case whose repository is empty has none.
             (place / "repo").mkdir()
@@ -74,11 +73,12 @@ def tested_ref(repository):
     branch. Such a tree is a commit of its own: a branch that shares no history with HEAD.
     """
     def git(*arguments):
+        # Names are bytes, and go back to git as they came.
         done = subprocess.run(["git", "-c", "core.fsmonitor=false", "-C", str(repository), *arguments], text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                              errors="surrogateescape", stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
         return done.stdout.strip() if done.returncode == 0 else None
 
-    if not (repository / ".git").is_dir() or not git("rev-parse", "--verify", "--quiet", "HEAD"):
+    if not (repository / ".git").is_dir() or not git("rev-parse", "--verify", "--quiet", "HEAD^{commit}"):
         return ""
     apart = [ref for ref in (git("for-each-ref", "--format=%(refname)", "refs/heads") or "").splitlines()
              if git("merge-base", "HEAD", ref) is None]
@@ -165,34 +165,6 @@ def campaign_of(settings, name, paths, targets=None):
     return campaign
 
 
-# A case of kind upgrade names the state of its after side; a verdict says how it differs from before.
-SIDE_AFTER = {
-    "compatible": "passing", "fixed": "passing", "not_affected": "passing",
-    "regressed": "failing", "broken_before": "failing", "changed_failure": "failing",
-}
-
-
-def outcome_of(units):
-    """Outcome and reason of a repository: "class" or "class:reason"."""
-    best = None
-    for unit in units:
-        verdict = SIDE_AFTER.get(unit["verdict"], unit["verdict"])
-        rank = WORST_FIRST.index(verdict) if verdict in WORST_FIRST else -1
-        if best is None or rank < best[0]:
-            reason = unit.get("reason") or "none"
-            if verdict in ("passing", "failing"):
-                reason = "none"
-            best = (rank, verdict + ("" if reason == "none" else ":" + reason))
-    return best[1] if best else "nothing"
-
-
-def same_outcome(wanted, got):
-    """The class must be equal; the reason where the case names one."""
-    wanted_class, _, wanted_reason = wanted.partition(":")
-    got_class, _, got_reason = got.partition(":")
-    return wanted_class == got_class and (not wanted_reason or wanted_reason == got_reason)
-
-
 def scan_settings(case):
     """Which database a scan case uses, as its recorded command line says."""
     for step in case.expect.get("steps", {}).values():
@@ -202,94 +174,12 @@ def scan_settings(case):
     return {}
 
 
-def matches_vulnerability(wanted, units):
-    fields = [name for name in VULNERABILITY if name in wanted]
-    if not fields:
-        return True
-    return any(all((one.get(name) or "") == wanted[name] for name in fields)
-               for unit in units for one in (unit.get("scan") or {}).get("vulnerabilities", []))
-
-
-def matches(wanted, finding):
-    for field in EXACT:
-        if field in wanted and (finding.get(field) or type(wanted[field])()) != wanted[field]:
-            return False
-    return re.search(wanted.get("message_pattern", ""), finding.get("message", ""), re.DOTALL) is not None
-
-
-def not_run_tests(units):
-    text = []
-    for unit in units:
-        for finding in unit.get("findings", []):
-            text.append(finding.get("test", ""))
-            text.append(finding.get("message", ""))
-        text.extend(str(note) for note in unit.get("notes", []))
-        text.append(unit.get("message") or "")
-    return "\n".join(text)
-
-
-def compare(expect, units):
-    """Differences in words; empty when all is as it should be."""
-    differences = []
-    got = outcome_of(units)
-    if not same_outcome(expect["right_outcome"], got):
-        detail = "; ".join(u["message"] for u in units if u.get("message"))[:200]
-        differences.append(f"outcome {got}, not {expect['right_outcome']}" + (f" ({detail})" if detail else ""))
-    verdicts = sorted({unit["verdict"] for unit in units})
-    if "verdict" in expect and verdicts != [expect["verdict"]]:
-        differences.append(f"verdict {', '.join(verdicts)}, not {expect['verdict']}")
-    comparisons = [unit.get("comparison") or {} for unit in units]
-    if "resolved" in expect:
-        found = sorted(one["module"] + "@" + one["version"] for side in comparisons
-                       for one in (side.get("change") or {}).get("resolved", []))
-        if found != expect["resolved"]:
-            differences.append(f"resolved {found}, not {expect['resolved']}")
-    if "scan_resolved" in expect:
-        found = sorted(side["osv"] + " " + side["module"] for one in comparisons
-                       for side in (one.get("scan") or {}).get("resolved", []))
-        if found != expect["scan_resolved"]:
-            differences.append(f"the scans resolve {found}, not {expect['scan_resolved']}")
-    findings = [f for unit in units for f in unit.get("findings", [])]
-    left = list(findings)
-    for wanted in expect.get("expected_findings", []):
-        hit = next((f for f in left if matches(wanted, f)), None)
-        # One finding may answer two expectations only when no other does.
-        hit = hit or next((f for f in findings if matches(wanted, f)), None)
-        if hit is None:
-            differences.append("missing finding " + " ".join(
-                f"{k}={wanted[k]}" for k in EXACT if wanted.get(k)) + f" /{wanted.get('message_pattern', '')}/")
-            continue
-        if not matches_vulnerability(wanted, units):
-            differences.append("no scan record says " + " ".join(
-                f"{name}={wanted[name]}" for name in VULNERABILITY if name in wanted))
-        if hit in left:
-            left.remove(hit)
-    allow = expect.get("allow_extra")
-    for finding in left:
-        if finding["kind"] in FREE_KINDS:
-            continue
-        if allow and re.search(allow, finding.get("message", ""), re.DOTALL):
-            continue
-        differences.append("extra finding " + " ".join(
-            f"{k}={finding[k]}" for k in EXACT if finding.get(k)) + f": {finding.get('message', '')[:160]!r}")
-    tag = expect.get("environment_tag")
-    if tag and not any(f.get("environment") == tag for f in findings):
-        differences.append(f"no finding carries the tag {tag}")
-    told = not_run_tests(units)
-    for test in expect.get("tests_not_run", []):
-        if test not in told:
-            differences.append(f"test {test} is not told as not run")
-    return differences
-
-
 def run_campaign(options, scratch, name, settings, targets, cases):
-    """Results by path. The worker is told where the fixture proxy is by its own settings."""
+    """Results by case. The worker is told where the fixture proxy is by its own settings."""
     if "database" in settings.get("scan", {}):
         place = str(options.directory / settings["scan"]["database"])
         settings = {**settings, "scan": {**settings["scan"], "database": place}}
-    paths = {}
-    for case in cases:
-        paths[case.prepare(scratch / "repositories")] = case
+    paths = {case.prepare(scratch / "repositories"): case for case in cases}
     campaign = scratch / f"{name}.yaml"
     campaign.write_text(json.dumps(campaign_of(settings, name, sorted(paths), targets), indent=1))
     reports = scratch / f"{name}-report"
@@ -315,10 +205,10 @@ def run_campaign(options, scratch, name, settings, targets, cases):
         if targets and re.search(r"change\.upgrade\.\S+\.version: .* \(CUP-1012\)", tail):
             # A version that nobody could repeat is refused before any task: for every repository of the campaign.
             finding = {"kind": "upgrade_error", "package": "", "test": "", "message": tail.strip().splitlines()[0]}
-            return paths, {"results": [{"repository": str(path), "verdict": "refused", "reason": "bad_version_query",
-                                        "findings": [finding]} for path in paths]}
+            return {case.id: [{"verdict": "refused", "reason": "bad_version_query", "findings": [finding]}]
+                    for case in cases}
         raise RuntimeError(f"cupel run ended with {done.returncode} and left no report:\n{tail}")
-    return paths, json.loads(report.read_text())
+    return units_by_case(paths, json.loads(report.read_text()))
 
 
 def units_by_case(paths, report):
@@ -344,23 +234,74 @@ def spread(cases, number):
     return sorted(picked, key=lambda case: case.id)
 
 
+def prepared(cases, scratch):
+    """The cases whose repositories could be made, and the others with the reason."""
+    ready, broken = [], []
+    for case in cases:
+        try:
+            case.prepare(scratch / "repositories")
+            ready.append(case)
+        except (RuntimeError, OSError, shutil.Error) as error:
+            broken.append((case, str(error)))
+    return ready, broken
+
+
+def answers(options, scratch, name, group, cases):
+    """Units of each case, or the reason why there is none.
+
+    A campaign that comes to nothing is halved until the case stands alone that it doesn't take.
+    """
+    try:
+        return run_campaign(options, scratch, name, group["settings"], group["targets"], cases)
+    except (RuntimeError, subprocess.TimeoutExpired, OSError, KeyError, ValueError) as error:
+        if len(cases) == 1 or isinstance(error, subprocess.TimeoutExpired):
+            return {case.id: str(error) for case in cases}
+    half = len(cases) // 2
+    found = answers(options, scratch, name + "a", group, cases[:half])
+    found.update(answers(options, scratch, name + "b", group, cases[half:]))
+    return found
+
+
+def read_all(directory):
+    """Every case of a directory, and what is wrong with those that are none."""
+    cases, bad, seen = [], [], {}
+    for folder in sorted(filter(case_format.is_case, directory.iterdir())) if directory.is_dir() else []:
+        try:
+            case = Case(folder)
+        except case_format.BadCase as error:
+            bad.append((folder.name, str(error)))
+            continue
+        if case.id in seen:
+            bad.append((folder.name, f"{folder.name}/expect.json.id: {case.id!r} is the case in {seen[case.id]}/, too"))
+            continue
+        seen[case.id] = folder.name
+        cases.append(case)
+    return cases, bad
+
+
+def names_of(identity):
+    number = identity.split("-")[0]
+    return {identity, number, number.lstrip("0")}
+
+
 def select(options):
-    folders = sorted(p.parent for p in options.directory.glob("*/expect.json"))
-    if not folders:
+    cases, bad = read_all(options.directory)
+    if not cases and not bad:
         sys.exit(f"error: {options.directory} holds no case (a folder with expect.json)")
-    cases = [Case(folder) for folder in folders]
     if options.ids:
         wanted = set(options.ids)
-        cases = [c for c in cases if c.id in wanted or c.number in wanted or c.number.lstrip("0") in wanted]
-        if not cases:
-            sys.exit("error: no case has one of these ids")
+        known = set().union(*(names_of(one) for one in [c.id for c in cases] + [folder for folder, _ in bad]))
+        if wanted - known:
+            sys.exit(f"error: no case of {options.directory} is called {', '.join(sorted(wanted - known))}")
+        cases = [c for c in cases if names_of(c.id) & wanted]
+        bad = [(folder, why) for folder, why in bad if names_of(folder) & wanted]
     skipped = [(c, c.why_not()) for c in cases if c.why_not()]
     cases = [c for c in cases if not c.why_not()]
     if options.at_most and len(cases) > options.at_most:
         kept = spread(cases, options.at_most)
         skipped += [(c, "over the budget") for c in cases if c not in kept]
         cases = kept
-    return cases, skipped
+    return cases, skipped, bad
 
 
 def main():
@@ -382,13 +323,19 @@ def main():
     options.state = options.state.resolve()
     options.state.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    cases, skipped = select(options)
+    cases, skipped, bad = select(options)
     for case, why in skipped:
         print(f"skip  {case.id}: {why}")
+    for _, why in bad:
+        print(f"BAD   {why}")
     scratch = Path(tempfile.mkdtemp(prefix="cupel-cases-"))
     started = time.monotonic()
     failed = passed = 0
     try:
+        cases, broken = prepared(cases, scratch)
+        for case, why in broken:
+            bad.append((case.id, why))
+            print(f"BAD   {case.id}: {why}", flush=True)
         for index, group in enumerate(campaigns_of(cases)):
             members = group["cases"]
             name = f"cases-{index}"
@@ -396,33 +343,31 @@ def main():
                 skipped += [(case, "no time was left") for case in members]
                 print(f"skip  {', '.join(c.id for c in members)}: no time was left", flush=True)
                 continue
-            try:
-                paths, report = run_campaign(options, scratch, name, group["settings"], group["targets"], members)
-                units = units_by_case(paths, report)
-            except (RuntimeError, subprocess.TimeoutExpired, OSError, KeyError, ValueError) as error:
-                failed += len(members)
-                print(f"FAIL  {', '.join(c.id for c in members)}: {error}", flush=True)
-                continue
+            units = answers(options, scratch, name, group, members)
             for case in members:
-                differences = compare(case.expect, units[case.id])
+                found = units[case.id]
+                differences = [found] if isinstance(found, str) else compare(case.expect, found)
                 if differences:
                     failed += 1
                     print(f"FAIL  {case.id}: " + "\n        ".join(differences), flush=True)
                 else:
                     passed += 1
-                    print(f"ok    {case.id}: {outcome_of(units[case.id])}", flush=True)
+                    print(f"ok    {case.id}: {outcome_of(found)}", flush=True)
     finally:
-        if options.keep or failed:
+        if options.keep or failed or bad:
             print(f"kept: {scratch}", file=sys.stderr)
         else:
             subprocess.run(["chmod", "-R", "u+rwX", str(scratch)], check=False)
             shutil.rmtree(scratch, ignore_errors=True)
     seconds = round(time.monotonic() - started)
-    print(f"cases: {passed} agree, {failed} differ, {len(skipped)} skipped, {seconds} s")
+    print(f"cases: {passed} agree, {failed} differ, {len(skipped)} skipped, "
+          + (f"{len(bad)} unreadable, " if bad else "") + f"{seconds} s")
     if options.json:
-        options.json.write_text(json.dumps({"passed": passed, "failed": failed, "skipped": len(skipped),
+        options.json.write_text(json.dumps({"passed": passed, "failed": failed + len(bad), "skipped": len(skipped),
                                             "seconds": seconds}))
-    return 1 if failed else 0
+    if failed:
+        return 1
+    return 2 if bad else 0
 
 
 if __name__ == "__main__":

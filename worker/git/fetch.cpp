@@ -251,11 +251,11 @@ asio::awaitable<Result<FetchAnswer>> fetch_ref(SessionPtr session) {
   const auto& refs = *listing_refs;
   const auto name = full_name(refs, ref);
   if (name) co_return co_await fetch_name(session, *name);
-  if (ref.empty() && refs.empty()) {
-    co_return refusal(Reason::empty_repository, FindingKind::acquire_error,
-                      "empty_repository: " + session->label + " has no commit yet");
-  }
-  co_return no_ref(ref.empty() ? "HEAD" : ref, session->label);
+  if (!ref.empty()) co_return no_ref(ref, session->label);
+  co_return refusal(Reason::empty_repository, FindingKind::acquire_error,
+                    "empty_repository: " + session->label +
+                        (refs.empty() ? " has no commit yet"
+                                      : ": HEAD has no commit; name a branch, tag or commit"));
 }
 
 asio::awaitable<Result<FetchAnswer>> fetch_once(SessionPtr session) {

@@ -151,6 +151,14 @@ TEST_F(PackGit, AnUnbornBranchIsAnEmptyRepository) {
   EXPECT_EQ(refused().reason, Reason::empty_repository);
 }
 
+TEST_F(PackGit, AnUnbornBranchBesideOthersIsNamed) {
+  make_repository(repo());
+  shell(repo(), "git symbolic-ref HEAD refs/heads/nothing");
+  EXPECT_EQ(refused().reason, Reason::empty_repository);
+  EXPECT_THAT(refused().message, HasSubstr("HEAD names refs/heads/nothing"));
+  EXPECT_EQ(packed("main").commit.size(), 40U);
+}
+
 TEST_F(PackGit, OtherObjectFormatsAreRefused) {
   stdfs::create_directories(repo());
   shell(repo(), "git init -q --object-format=sha256; git commit -q --allow-empty -m x");

@@ -147,7 +147,7 @@ TEST_F(ModulesTest, AWorkspaceIsStagedWithAbsolutePaths) {
     return ended(0, "ex.test/a/gone: no required module provides package ex.test/a/gone\n");
   };
   const auto modules = acquired();
-  EXPECT_EQ(staged, "go 1.24\nuse \"/src/./a\"\nuse \"/src/./b\"\n");
+  EXPECT_EQ(staged, "go 1.24\nuse \"/src/a\"\nuse \"/src/b\"\n");
   ASSERT_EQ(fixture_.runs.requests.size(), 1U);
   EXPECT_THAT(command_line(fixture_.runs.requests[0]), HasSubstr("go list -e -deps -test"));
   EXPECT_EQ(fixture_.runs.requests[0].workdir, "a");

@@ -49,6 +49,14 @@ TEST(BuildText, TakesThePackageOfALoadErrorFromItsWords) {
   EXPECT_EQ(text.problems[2].kind, Kind::load);
 }
 
+TEST(BuildText, TakesThePackageWhoseTestsCannotBeLoaded) {
+  const BuildText text = read_build_text(
+      "package m/u (test)\n\timports m/c: build constraints exclude all Go files in /src/c\n",
+      false);
+  ASSERT_EQ(text.problems.size(), 1U);
+  EXPECT_EQ(text.problems[0].package, "m/u");
+}
+
 TEST(BuildText, KeepsAComplaintOfTheGoCommandWithItsLines) {
   const BuildText text = read_build_text(
       "go: errors parsing go.mod:\ngo.mod:5: unknown directive: foo\ngo.mod:9: invalid\n", false);
@@ -124,6 +132,15 @@ TEST(PackageList, KnowsDirectoriesErrorsAndCgo) {
   EXPECT_EQ(list.nearest_import("nowhere", cgo), nullptr);
 }
 
+TEST(PackageList, KnowsExternalTestsFromAPackageOfThatName) {
+  const PackageList list = read_package_list(
+      R"({"ImportPath":"m/p"}{"ImportPath":"m/q_test"}{"ImportPath":"m/q"})", ".");
+  EXPECT_EQ(list.tested("m/p_test"), "m/p");
+  EXPECT_EQ(list.tested("m/q_test"), "m/q_test") << "a package may be called so";
+  EXPECT_EQ(list.tested("m/x_test"), "m/x_test");
+  EXPECT_EQ(list.tested("m/p"), "m/p");
+}
+
 TEST(PackageList, IsIncompleteWhenTheTextBreaksOff) {
   EXPECT_FALSE(read_package_list("{\"ImportPath\":\"m\"}\n{\"Import", ".").complete);
   EXPECT_FALSE(read_package_list("no list", ".").complete);
@@ -152,6 +169,8 @@ TEST(CommandError, KnowsWhatTheGoCommandComplainsOf) {
   EXPECT_EQ(reason("go: -race requires cgo; enable cgo by setting CGO_ENABLED=1"),
             Reason::race_unavailable);
   EXPECT_EQ(reason("go: updates to go.mod needed"), Reason::acquire_incomplete);
+  EXPECT_EQ(reason("go: updating go.sum: open /src/go.work.sum: read-only file system"),
+            Reason::acquire_incomplete);
   EXPECT_EQ(reason("go: something new"), Reason::none);
 }
 

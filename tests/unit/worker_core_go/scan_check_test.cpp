@@ -90,6 +90,13 @@ TEST(ScanCheck, AScannerThatEndedWithAnErrorProvesNothing) {
   EXPECT_THAT(find(judgement, FindingKind::scan_error)->message, HasSubstr("vuln.Nope"));
 }
 
+TEST(ScanCheck, NothingToScanIsNoFaultOfTheScanner) {
+  const Judgement judgement =
+      scanned(scanning(), whole_report(1, stream("216.json"),
+                                       "govulncheck: no packages matched the provided patterns\n"));
+  EXPECT_ANSWER(judgement, inconclusive, no_packages);
+}
+
 TEST(ScanCheck, ADatabaseThatBreaksUnderTheScannerIsCorrupt) {
   const Judgement judgement = scanned(
       scanning("_vulndb_half"),

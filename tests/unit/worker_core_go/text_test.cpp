@@ -54,6 +54,18 @@ TEST(SplitPosition, LeavesOtherTextAlone) {
   EXPECT_EQ(split_position("a.go:99999999999999999999: x").line, 0);
 }
 
+TEST(SaysNoSpace, InAnyLanguageButNotInQuotes) {
+  EXPECT_TRUE(says_no_space("write /tmp/x: no space left on device"));
+  EXPECT_TRUE(says_no_space("ld: final link failed: No space left on device"));
+  EXPECT_TRUE(says_no_space("no space left on device"));
+  EXPECT_TRUE(says_no_space("java.io.IOException (No space left on device)"));
+  EXPECT_TRUE(says_no_space("wanted \"no space left on device\", got no space left on device"));
+  EXPECT_FALSE(says_no_space("wanted \"no space left on device\", got nil"));
+  EXPECT_FALSE(says_no_space("wanted `No space left on device`"));
+  EXPECT_FALSE(says_no_space("there is space left on device"));
+  EXPECT_FALSE(says_no_space("o space left on device"));
+}
+
 TEST(Normalise, ForgetsWhatDiffersFromRunToRun) {
   EXPECT_EQ(normalise("p_test.go:13: red"), "p_test.go: red");
   EXPECT_EQ(normalise("a/b.go:3:23: undefined: x"), "a/b.go: undefined: x");

@@ -151,6 +151,19 @@ TEST(ScanStream, ACutStreamIsNeverCleanWhereverItIsCut) {
   }
 }
 
+// A folder in place of a module is listed once for each of the two.
+TEST(ScanStream, AReplacedModuleIsListedTwice) {
+  const auto report = read("711.json");
+  ASSERT_EQ(report.problem, "");
+  ASSERT_EQ(report.modules.size(), 3U);
+  EXPECT_EQ(report.modules[1].path, "./fork");
+  EXPECT_THAT(
+      problem_after([](std::vector<json>& all) {
+        all[1]["SBOM"]["modules"].push_back({{"path", "example.com/dep"}, {"version", "v1.0.1"}});
+      }),
+      HasSubstr("two versions"));
+}
+
 TEST(ScanStream, TheOrderOfFindingsChangesNothing) {
   auto all = messages();
   const json package_level = {{"finding",

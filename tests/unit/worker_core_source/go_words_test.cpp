@@ -53,8 +53,18 @@ const std::vector<Recorded>& recorded() {
        Reason::bad_go_mod, FindingKind::acquire_error, "ex.test/dep/badmod@v1.1.0", "syntax error"},
       {"go: ex.test/dep/excl@v1.0.0 (replaced by ./nothere): reading nothere/go.mod: open "
        "/src/nothere/go.mod: no such file or directory\n",
-       Reason::bad_go_mod, FindingKind::manifest_error, "ex.test/dep/excl@v1.0.0",
-       "replaced by ./nothere"},
+       Reason::bad_go_mod, FindingKind::manifest_error, "", "replaced by ./nothere"},
+      {"go: errors parsing go.mod:\ngo.mod:5: invalid toolchain version 'newest': must match "
+       "format "
+       "go1.23.0 or default\n",
+       Reason::bad_go_mod, FindingKind::manifest_error, "", "invalid toolchain version 'newest'"},
+      {"go: module . listed in go.work file requires go >= 1.24, but go.work lists go 1.22; to "
+       "update it:\n\tgo work use\n",
+       Reason::bad_go_work, FindingKind::manifest_error, "", "but go.work lists go 1.22"},
+      {"go: malformed module path \"ex.test/\xc3\xbcn\": invalid char '\xc3\xbc'\n",
+       Reason::bad_go_mod, FindingKind::manifest_error, "", "malformed module path"},
+      {"go: module ex.test/m appears multiple times in workspace\n", Reason::bad_go_work,
+       FindingKind::manifest_error, "", "appears multiple times in workspace"},
       {"go: errors parsing go.mod:\ngo.mod:6: usage: exclude module/path v1.2.3\n",
        Reason::bad_go_mod, FindingKind::manifest_error, "", "usage: exclude"},
       {"go: error reading go.mod: missing module declaration. To specify the module path:\n\tgo "
@@ -146,6 +156,14 @@ TEST(GoWords, OnlyMissingModulesMayBeUnneeded) {
   EXPECT_FALSE(only_missing_modules("", {missing, network}));
   EXPECT_FALSE(only_missing_modules("", {good}));
   EXPECT_FALSE(only_missing_modules("go: errors parsing go.mod:\ngo.mod:1: x\n", {missing}));
+}
+
+TEST(GoWords, AModulesOwnWordsAreToldWithItsName) {
+  const DownloadedModule broken{"ex.test/dep", "v1.0.0", "zip: not a valid zip file", {}, {}, {}};
+  const SourceRefusal why = judge_go_failure({}, {broken});
+  EXPECT_EQ(why.reason, Reason::upstream);
+  EXPECT_EQ(why.findings.at(0).package, "ex.test/dep@v1.0.0");
+  EXPECT_EQ(why.message, "ex.test/dep@v1.0.0: zip: not a valid zip file");
 }
 
 TEST(GoWords, ReadsTheObjectsOfADownload) {

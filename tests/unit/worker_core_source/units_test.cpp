@@ -24,6 +24,14 @@ class Tree {
     view_.links.emplace(path, target);
     return *this;
   }
+  Tree& submodule(const std::string& path) {
+    view_.entries.push_back({path, gitfmt::kModeSubmodule, {}, 0});
+    return *this;
+  }
+  Tree& sized(const std::string& path, std::uint64_t bytes) {
+    view_.entries.push_back({path, kModeFile, {}, bytes});
+    return *this;
+  }
   Tree& module(const std::string& dir, const std::string& more = "") {
     return file(dir == "." ? "go.mod" : dir + "/go.mod",
                 "module ex.test/" + dir + "\n\ngo 1.24\n" + more);
@@ -156,6 +164,67 @@ TEST(Units, VendoredUnitsReadNoReplacement) {
   const auto units = tree.units();
   EXPECT_TRUE(units.at(0).vendored);
   EXPECT_EQ(units[0].outcome, Outcome::passing);
+}
+
+// As go does it: a vendor folder counts whatever is in it, from go 1.14 on.
+TEST(Units, AVendorFolderCountsWithoutItsListButNotForOldGoLines) {
+  const auto vendored = [](const std::string& go_line, const std::string& file) {
+    Tree tree;
+    tree.file("go.mod", "module ex.test/m\n" + go_line).file(file);
+    return tree.units().at(0).vendored;
+  };
+  EXPECT_TRUE(vendored("go 1.14\n", "vendor/ex.test/x/x.go"));
+  EXPECT_TRUE(vendored("go 1.24.1\n", "vendor/js/x.js"));
+  EXPECT_FALSE(vendored("go 1.13\n", "vendor/modules.txt"));
+  EXPECT_FALSE(vendored("go 1.9\n", "vendor/modules.txt"));
+  EXPECT_FALSE(vendored("", "vendor/modules.txt"));
+  EXPECT_FALSE(vendored("go 1.24\n", "vendor"));
+  EXPECT_FALSE(vendored("go 1.24\n", "vendored/x.go"));
+}
+
+TEST(Units, WhatASubmoduleHoldsIsNotHere) {
+  Tree tree;
+  tree.module(".", "require ex.test/third v1.0.0\nreplace ex.test/third => ./third/go\n")
+      .module("unused", "replace ex.test/third => ../third\n")
+      .submodule("third");
+  const auto units = tree.units();
+  EXPECT_EQ(units.at(0).reason, Reason::submodule_not_fetched);
+  EXPECT_EQ(units[0].outcome, Outcome::inconclusive);
+  EXPECT_EQ(units[0].findings.at(0).message,
+            "go.mod:5: ./third/go lies in the submodule third, which isn't fetched");
+  EXPECT_EQ(units[1].outcome, Outcome::passing) << "nothing requires it";
+}
+
+TEST(Units, AVendorFolderMayBeASubmodule) {
+  const auto reason = [](const std::string& lines) {
+    Tree tree;
+    tree.file("go.mod", "module ex.test/m\n" + lines).submodule("vendor");
+    return tree.units().at(0).reason;
+  };
+  EXPECT_EQ(reason("go 1.24\nrequire ex.test/x v1.0.0\n"), Reason::submodule_not_fetched);
+  EXPECT_EQ(reason("go 1.24\n"), Reason::none) << "it needs nothing";
+  EXPECT_EQ(reason("go 1.13\nrequire ex.test/x v1.0.0\n"), Reason::none);
+}
+
+TEST(Units, AWorkspaceWithASubmoduleIsNotWhole) {
+  Tree tree;
+  tree.file("go.work", "go 1.24\nuse (\n\t.\n\t./third\n)\n").module(".").submodule("third");
+  EXPECT_EQ(tree.units().at(0).reason, Reason::submodule_not_fetched);
+}
+
+TEST(Units, ASumFileThatNobodyCanReadIsRefused) {
+  Tree folder;
+  EXPECT_EQ(folder.module(".").file("go.sum/x").units().at(0).reason, Reason::bad_go_sum);
+  Tree gitlink;
+  EXPECT_EQ(gitlink.module(".").submodule("go.sum").units().at(0).reason, Reason::bad_go_sum);
+  Tree huge;
+  EXPECT_EQ(huge.module(".").sized("go.sum", 9U << 20).units().at(0).reason, Reason::bad_go_sum);
+  Tree work;
+  work.file("go.work", "go 1.24\nuse ./a\n").module("a").file("go.work.sum/x");
+  EXPECT_EQ(work.units().at(0).reason, Reason::bad_go_sum);
+  Tree fine;
+  EXPECT_EQ(fine.module(".").file("go.sum").file("go.sums/x").units().at(0).outcome,
+            Outcome::passing);
 }
 
 TEST(Units, AWorkspaceCountsForTheModulesThatItLists) {

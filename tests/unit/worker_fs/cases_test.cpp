@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <regex>
 #include <set>
 
@@ -41,6 +42,7 @@ bool decided_here(const std::string& id, const std::string& reason) {
                                                  "acquire_incomplete",
                                                  "alternates_outside",
                                                  "bad_go_mod",
+                                                 "bad_go_sum",
                                                  "bad_go_work",
                                                  "empty_repository",
                                                  "gitdir_outside",
@@ -51,11 +53,15 @@ bool decided_here(const std::string& id, const std::string& reason) {
                                                  "path_too_long",
                                                  "replace_outside_repo",
                                                  "snapshot_too_large",
+                                                 "submodule_not_fetched",
                                                  "submodule_untrusted_url",
                                                  "unsupported_object_format",
                                                  "work_outside_repo"};
-  // An unknown godebug key is known only to the toolchain.
-  return kReasons.contains(reason) && !id.starts_with("091");
+  // Only the toolchain knows godebug keys, who imports a submodule, and what vendor must hold.
+  constexpr std::array<std::string_view, 3> kOfTheToolchain = {"091", "142", "231"};
+  return kReasons.contains(reason) &&
+         std::ranges::none_of(kOfTheToolchain,
+                              [&](std::string_view number) { return id.starts_with(number); });
 }
 
 struct Answer {

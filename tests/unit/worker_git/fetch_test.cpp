@@ -125,6 +125,8 @@ TEST_F(FetchGit, WhatIsNotThereIsSaid) {
   stdfs::create_directories(dir_ / "empty");
   shell(dir_ / "empty", "git init -q");
   EXPECT_EQ(refused("file://" + (dir_ / "empty").string()).reason, Reason::empty_repository);
+  shell(repo(), "git symbolic-ref HEAD refs/heads/nothing");
+  EXPECT_EQ(refused(url()).reason, Reason::empty_repository);
 }
 
 TEST_F(FetchGit, OtherObjectFormatsAreRefused) {

@@ -162,7 +162,7 @@ void Findings::broken_package(FindingKind kind, std::string_view package, std::s
     obstacle(FindingKind::resource_limit, Reason::resource_memory, package, {}, std::move(message));
     return;
   }
-  if (contains(message, "no space left on device")) {
+  if (says_no_space(message)) {
     obstacle(FindingKind::resource_limit, Reason::resource_disk, package, {}, std::move(message));
     return;
   }

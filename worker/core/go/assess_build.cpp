@@ -58,7 +58,8 @@ void add_build_problems(const Surroundings& around, const BuildText& text, Findi
     switch (problem.kind) {
       case TextProblem::Kind::command: findings.command_problem(problem.message); break;
       case TextProblem::Kind::compile:
-        findings.broken_package(FindingKind::build_failure, canonical_package(problem.package),
+        findings.broken_package(FindingKind::build_failure,
+                                around.list.tested(canonical_package(problem.package)),
                                 problem.message);
         break;
       case TextProblem::Kind::load:
@@ -118,7 +119,7 @@ Assessment assess_vet(const Surroundings& around, bool json) {
   const std::string_view dir = around.context.unit.dir;
   for (const VetFinding& found : vet.findings) {
     const std::string file = source_path(found.file, dir);
-    std::string package = found.package;
+    std::string package = around.list.tested(found.package);
     if (const auto* owner = package.empty() ? around.list.owner_of(file) : nullptr) {
       package = owner->import_path;
     }

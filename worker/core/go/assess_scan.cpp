@@ -31,8 +31,9 @@ std::string described(const Vulnerability& found) {
 
 /// A scanner that stopped over its database names the file.
 Reason reason_of(std::string_view words) {
-  const bool database = words.find("fetching vulnerabilities") != std::string_view::npos;
-  return database ? Reason::vulndb_corrupt : Reason::scan_failed;
+  if (contains(words, "fetching vulnerabilities")) return Reason::vulndb_corrupt;
+  if (contains(words, "no packages matched the provided patterns")) return Reason::no_packages;
+  return Reason::scan_failed;
 }
 
 }  // namespace

@@ -111,9 +111,15 @@ class TestAssessor {
       any = true;
       each_parent(test.name, [&](std::string_view parent) { derived.insert(parent); });
     }
+    const TestRecord* last = nullptr;
+    for (const TestRecord& test : package.tests) {
+      if (!test.failed() || derived.contains(test.name)) continue;
+      if (last == nullptr || last->failed_at < test.failed_at) last = &test;
+    }
     for (const TestRecord& test : package.tests) {
       if (!test.failed()) continue;
       std::string message = test.output.message(kMessageBytesMax);
+      if (&test == last) add_panic_told_later(package, test, message);
       if (derived.contains(test.name)) {
         findings_.add(FindingKind::test_failure_derived, package.name, test.name,
                       std::move(message));
@@ -123,6 +129,25 @@ class TestAssessor {
       }
     }
     return any;
+  }
+
+  /// A subtest that panics has its end told first, then the ends of its parents, then the panic,
+  /// which so stands in the output of a parent; that of an example stands in its package's. It
+  /// ended the process: the last to fail is its cause.
+  static void add_panic_told_later(const PackageRecord& package, const TestRecord& test,
+                                   std::string& message) {
+    if (test.output.panicked) return;
+    const Output* panicked = package.output.repanicked ? &package.output : nullptr;
+    each_parent(test.name, [&](std::string_view name) {
+      const auto found = package.test_index.find(std::string(name));
+      if (panicked != nullptr || found == package.test_index.end()) return;
+      const TestRecord& parent = package.tests[found->second];
+      if (parent.failed() && parent.output.panicked) panicked = &parent.output;
+    });
+    if (panicked == nullptr) return;
+    message.resize(cut(message, kMessageBytesMax / 2).size());
+    if (!message.empty()) message += '\n';
+    message += panicked->message(kMessageBytesMax);
   }
 
   /// A failure that the sandbox's limits made.

@@ -28,11 +28,14 @@ bool says_no_packages(std::string_view line) {
          line == "go: no packages to test" || line == "go: no packages to vet";
 }
 
-/// "package a" + "\timports b" chains, "a: build constraints exclude …", "… in /src/p".
+/// "package a" or "package a (test)" + "\timports b" chains, "a: build constraints exclude …", "…
+/// in /src/p".
 std::string package_of_load_error(std::string_view line) {
   if (line.starts_with("package ")) {
     std::string_view path = line.substr(8);
     path = path.substr(0, path.find(": "));
+    constexpr std::string_view kOfItsTests = " (test)";
+    if (path.ends_with(kOfItsTests)) path.remove_suffix(kOfItsTests.size());
     return std::string(path);
   }
   const auto excluded = line.find(": build constraints exclude all Go files");

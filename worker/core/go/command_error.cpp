@@ -51,6 +51,8 @@ constexpr std::array kRules = {
     Rule{"does not contain main module", {Reason::no_go_mod, FindingKind::manifest_error}},
     Rule{"updates to go.mod needed", {Reason::acquire_incomplete, FindingKind::acquire_error}},
     Rule{"updates to go.sum needed", {Reason::acquire_incomplete, FindingKind::acquire_error}},
+    Rule{"updating go.sum: ", {Reason::acquire_incomplete, FindingKind::acquire_error}},
+    Rule{"updating go.mod: ", {Reason::acquire_incomplete, FindingKind::acquire_error}},
 };
 
 }  // namespace

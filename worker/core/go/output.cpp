@@ -39,7 +39,8 @@ void Output::watch(std::string_view text) {
     note(io_incomplete, true);
   }
   if (text.starts_with("panic: ") || text.starts_with("fatal error: ")) note(panicked, true);
-  if (contains(text, "no space left on device")) note(no_space, false);
+  if (text.starts_with("panic: ") && contains(text, " [recovered")) repanicked = true;
+  if (says_no_space(text)) note(no_space, false);
   if (contains(text, "failed to create new OS thread") ||
       (contains(text, "fork/exec") && contains(text, "resource temporarily unavailable"))) {
     note(no_processes, false);

@@ -117,6 +117,13 @@ const ListedPackage* PackageList::find(std::string_view import_path) const {
   return found == index.end() ? nullptr : &packages[found->second];
 }
 
+std::string PackageList::tested(std::string package) const {
+  constexpr std::string_view kTests = "_test";
+  if (!package.ends_with(kTests) || find(package) != nullptr) return package;
+  const std::string without = package.substr(0, package.size() - kTests.size());
+  return find(without) == nullptr ? package : without;
+}
+
 const ListedPackage* PackageList::in_dir(std::string_view dir) const {
   while (dir.ends_with('/')) dir.remove_suffix(1);
   const auto found = dir_index.find(std::string(dir));

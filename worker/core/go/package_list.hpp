@@ -35,6 +35,9 @@ struct PackageList {
   bool complete = false;            ///< Every object was read and the text ended where it should.
 
   [[nodiscard]] const ListedPackage* find(std::string_view import_path) const;
+  /// The package that a name of go vet is about: it calls the external tests of p "p_test", without
+  /// the words in brackets that tell them from a package of that name; only the list knows.
+  [[nodiscard]] std::string tested(std::string package) const;
   /// The package of the unit whose directory holds the file (a path below the unit).
   [[nodiscard]] const ListedPackage* owner_of(std::string_view file) const;
   /// The package of that directory (below the unit).

@@ -4,6 +4,8 @@
 #include "worker/core/go/keys.hpp"
 #include "worker/core/go/text.hpp"
 
+#include <algorithm>
+
 namespace cupel::worker::go {
 namespace {
 
@@ -19,12 +21,20 @@ std::string section_for(const BuildRecord& build, std::string_view package) {
   return message;
 }
 
+/// cgo and the assembler speak under vet's header, too, when vet needs what they make; their text
+/// has lines without a position: what they quote, what they give up.
+bool is_of_vet(const BuildSection& section) {
+  return section.vet && std::ranges::all_of(lines_of(section.text), [](std::string_view line) {
+           return trim(line).empty() || line.starts_with("vet: ") || split_position(line).line != 0;
+         });
+}
+
 }  // namespace
 
 std::string TestBuilds::canonical(std::string_view import_path) const {
   // A package may really be called "x.test".
   if (around_.list.find(import_path) != nullptr) return std::string(import_path);
-  return canonical_package(import_path);
+  return around_.list.tested(canonical_package(import_path));
 }
 
 void TestBuilds::broken(const PackageRecord& package) {
@@ -55,7 +65,7 @@ void TestBuilds::own_failure(const std::string& package, const BuildRecord* buil
   if (build != nullptr) {
     for (const BuildSection& section : build->sections) {
       message += section.text;
-      if (section.vet) vet_inside_test(package, section);
+      if (is_of_vet(section)) vet_inside_test(package, section);
     }
   }
   message = clean(message, kMessageBytesMax);

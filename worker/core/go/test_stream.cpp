@@ -162,6 +162,7 @@ void TestStreamReader::test_event(PackageRecord& package, const TestEvent& event
     record->output.add(event.output);
   } else if (event.action == "fail") {
     ended(record->fails);
+    record->failed_at = stream_.events;
   } else if (event.action == "pass") {
     ended(record->passes);
   } else if (event.action == "skip") {

@@ -30,6 +30,7 @@ class Output {
   bool timed_out = false;      ///< go test's own -timeout
   bool io_incomplete = false;  ///< a child kept the test's pipes open
   bool panicked = false;
+  bool repanicked = false;  ///< A panic that the testing package caught and let go on.
 
  private:
   void watch(std::string_view text);
@@ -46,8 +47,9 @@ struct TestRecord {
   std::uint32_t passes = 0;
   std::uint32_t fails = 0;
   std::uint32_t skips = 0;
-  bool running = false;  ///< Ran and has not ended.
-  bool paused = false;   ///< Its last state is pause.
+  bool running = false;         ///< Ran and has not ended.
+  bool paused = false;          ///< Its last state is pause.
+  std::uint64_t failed_at = 0;  ///< The number of the event that said its last fail.
   Output output;
 
   [[nodiscard]] std::uint32_t ends() const { return passes + fails + skips; }

@@ -123,6 +123,16 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
+bool says_no_space(std::string_view text) {
+  constexpr std::string_view kWords = "o space left on device";
+  for (auto at = text.find(kWords); at != std::string_view::npos; at = text.find(kWords, at + 1)) {
+    if (at == 0 || (text[at - 1] != 'n' && text[at - 1] != 'N')) continue;
+    const char before = at == 1 ? ' ' : text[at - 2];
+    if (before != '"' && before != '\'' && before != '`') return true;
+  }
+  return false;
+}
+
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {

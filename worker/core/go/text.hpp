@@ -28,6 +28,10 @@ namespace cupel::worker::go {
   return text.find(word) != std::string_view::npos;
 }
 
+/// A program says that a disk is full, in Go's words or the C library's. In quotes it says what it
+/// wanted to see.
+[[nodiscard]] bool says_no_space(std::string_view text);
+
 /// Lines without their ends (LF or CRLF); no empty last line.
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 

@@ -170,8 +170,10 @@ class Reader {
     for (const json& module : needed_list(body, "modules", "the list of modules")) {
       if (!module.is_object()) refuse("a module is no object");
       ScannedModule one{needed_text(module, "path", "a module"), text_of(module, "version")};
-      if (!versions_.emplace(one.path, one.version).second) refuse("a module is listed twice");
-      report_.modules.push_back(std::move(one));
+      // A module that a folder replaces comes twice, both times by the folder.
+      const auto [known, fresh] = versions_.emplace(one.path, one.version);
+      if (known->second != one.version) refuse("a module is listed in two versions");
+      if (fresh) report_.modules.push_back(std::move(one));
     }
     const json& roots = needed_list(body, "roots", "the list of modules");
     if (roots.empty()) refuse("no package was scanned");

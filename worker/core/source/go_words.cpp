@@ -184,11 +184,16 @@ std::optional<Rule> rule_for(std::string_view block) {
   if (has(block, "module declares its path as")) {
     return Rule{Reason::module_path_mismatch, FindingKind::acquire_error};
   }
+  // The image is new enough: go.work is behind its own members.
+  if (has(block, "but go.work lists go ") || has(block, "multiple times in workspace")) {
+    return Rule{Reason::bad_go_work, FindingKind::manifest_error};
+  }
   if (has(block, "requires go >= ")) {
     return Rule{Reason::requires_newer_toolchain, FindingKind::environment};
   }
-  if (has(block, "toolchain not available") || has(block, "invalid toolchain") ||
-      has(block, "cannot find \"go")) {
+  const bool malformed = has(block, "errors parsing go.");
+  if (has(block, "toolchain not available") || has(block, "cannot find \"go") ||
+      (has(block, "invalid toolchain") && !malformed)) {
     return Rule{Reason::unsupported_toolchain, FindingKind::environment};
   }
   if (has(block, "malformed go.sum") || has(block, "malformed go.work.sum")) {
@@ -210,6 +215,10 @@ std::optional<Rule> rule_for(std::string_view block) {
       has(block, "unknown godebug") || has(block, "missing module declaration") ||
       has(block, "must match major version") || has(block, ", not v")) {
     return dependency_or_own(block, Reason::bad_go_mod);
+  }
+  // Without "M@V: " it is the path that go.mod gives its own module.
+  if (has(block, "malformed module path") && module_in(block).empty()) {
+    return Rule{Reason::bad_go_mod, FindingKind::manifest_error};
   }
   if (has(block, "disallowed version string") || has(block, "invalid module version") ||
       has(block, "malformed module path") || has(block, "malformed import path") ||
@@ -237,7 +246,8 @@ std::string on_one_line(const std::string& text) {
 SourceRefusal answer(const Rule& rule, const std::string& block) {
   std::string message = capped_detail(without_prefix(block));
   SourceRefusal refused = refusal(rule.reason, rule.kind, message);
-  refused.findings.front().package = module_in(block);
+  // What is wrong with the repository's own manifest is no module's fault.
+  if (rule.kind != FindingKind::manifest_error) refused.findings.front().package = module_in(block);
   refused.message = on_one_line(refused.message);
   return refused;
 }
@@ -246,7 +256,10 @@ std::vector<std::string> complaints(std::string_view err,
                                     const std::vector<DownloadedModule>& modules) {
   std::vector<std::string> all = blocks_of(err);
   for (const DownloadedModule& module : modules) {
-    if (!module.error.empty()) all.push_back(module.error);
+    if (module.error.empty()) continue;
+    const std::string name = module.path + (module.version.empty() ? "" : '@' + module.version);
+    const bool named = has(module.error, name) || module.path.empty();
+    all.push_back(named ? module.error : name + ": " + module.error);
   }
   return all;
 }

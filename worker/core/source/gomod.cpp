@@ -1,6 +1,7 @@
 #include "worker/core/source/gomod.hpp"
 
 #include "worker/core/source/gomod_lexer.hpp"
+#include "worker/core/source/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -296,8 +297,10 @@ std::string absolute_go_work(const ModFile& work, std::string_view work_dir) {
     }
     return out + '"';
   };
+  // The go command cleans relative paths only: to it "/src/." is not the directory /src.
   const auto absolute = [&](const std::string& dir) {
-    return quoted(dir.starts_with('/') ? dir : std::string(work_dir) + '/' + dir);
+    const auto cleaned = dir.starts_with('/') ? std::nullopt : join_beneath(work_dir, dir);
+    return quoted(cleaned ? '/' + *cleaned : dir);
   };
   std::string text;
   if (work.go_version) text += "go " + *work.go_version + '\n';

@@ -5,6 +5,7 @@
 #include "worker/core/source/gomod.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 namespace cupel::worker {
@@ -43,6 +44,16 @@ bool is_ignored_dir(std::string_view dir) {
     at = end + 1;
   }
   return false;
+}
+
+/// Without a go line, and before go 1.14, the go command doesn't look at a vendor folder.
+bool uses_vendor(std::string_view go_version) {
+  constexpr std::string_view kMajor = "1.";
+  if (!go_version.starts_with(kMajor)) return !go_version.empty() && go_version[0] > '1';
+  go_version.remove_prefix(kMajor.size());
+  int minor = 0;
+  std::from_chars(go_version.data(), go_version.data() + go_version.size(), minor);
+  return minor >= 14;
 }
 
 /// "sub/", "./sub", "/sub" as people write them.
@@ -112,6 +123,21 @@ class UnitFinder {
            found->mode != gitfmt::kModeSubmodule;
   }
 
+  [[nodiscard]] bool is_folder(const std::string& path) const {
+    const auto next = by_path_.lower_bound(path + '/');
+    return next != by_path_.end() && next->first.starts_with(path + '/');
+  }
+
+  /// The gitlink that `path` is or lies in; a snapshot has an empty folder there.
+  [[nodiscard]] std::string submodule_of(std::string path) const {
+    while (path != ".") {
+      const TreeEntry* found = entry(path);
+      if (found != nullptr && found->mode == gitfmt::kModeSubmodule) return path;
+      path = dir_name(path);
+    }
+    return {};
+  }
+
   [[nodiscard]] std::string content(const std::string& path) const {
     const auto it = view_.manifests.find(path);
     return it == view_.manifests.end() ? std::string() : it->second;
@@ -127,6 +153,28 @@ class UnitFinder {
     return manifest_error(Reason::manifest_is_symlink, shown_path(path), 0,
                           "manifest_is_symlink: " + shown_path(path) +
                               " is a link; manifests must be files of the repository");
+  }
+
+  /// A go.sum that no go command can read, and neither do we.
+  [[nodiscard]] std::optional<SourceRefusal> unreadable_sum(const std::string& path) const {
+    const TreeEntry* found = entry(path);
+    const bool folder = found == nullptr ? is_folder(path) : !is_file(path) && !is_link(path);
+    if (!folder && (found == nullptr || found->size <= kManifestBytesMax)) return std::nullopt;
+    const std::string what = folder ? ": is a folder; it must be a file" : ": more than 8 MiB";
+    return manifest_error(Reason::bad_go_sum, shown_path(path), 0, shown_path(path) + what);
+  }
+
+  /// A module that go.mod or go.work takes from a folder of a submodule is not here.
+  [[nodiscard]] std::optional<SourceRefusal> in_submodule(const std::string& dir,
+                                                          const std::string& shown,
+                                                          const std::string& target,
+                                                          std::int32_t line) const {
+    const std::string submodule = submodule_of(join_beneath(dir, target).value_or("."));
+    if (submodule.empty()) return std::nullopt;
+    return refusal(Reason::submodule_not_fetched, FindingKind::environment,
+                   at(shown, line) + shown_path(target) + " lies in the submodule " +
+                       shown_path(submodule) + ", which isn't fetched",
+                   shown, line);
   }
 
   void read_workspaces() {
@@ -146,6 +194,7 @@ class UnitFinder {
       return work;
     }
     if (is_link(in_dir(dir, "go.work.sum"))) work.refused = symlink(in_dir(dir, "go.work.sum"));
+    if (!work.refused) work.refused = unreadable_sum(in_dir(dir, "go.work.sum"));
     const std::string shown = shown_path(found.path);
     work.file = parse_go_work(content(found.path));
     if (!work.file.faults.empty()) {
@@ -157,6 +206,7 @@ class UnitFinder {
     for (const UseDirective& use : work.file.uses) {
       if (!leaves(dir, use.dir)) {
         work.members.insert(*join_beneath(dir, use.dir));
+        if (!work.refused) work.refused = in_submodule(dir, shown, use.dir, use.place.line);
       } else if (!work.refused) {
         work.refused = manifest_error(
             Reason::work_outside_repo, shown, use.place.line,
@@ -167,12 +217,14 @@ class UnitFinder {
     if (auto outside = replacement_outside(dir, shown, work.file); outside && !work.refused) {
       work.refused = std::move(outside);
     }
-    work.vendored = is_vendored(dir);
+    work.vendored = is_vendored(dir, work.file.go_version.value_or("1.18"));
     return work;
   }
 
-  [[nodiscard]] bool is_vendored(const std::string& dir) const {
-    return view_.has_vendored_code && is_file(in_dir(dir, "vendor/modules.txt"));
+  /// As the go command sees it: a vendor folder, whatever is in it, from go 1.14 on. A module's zip
+  /// may have the list in it, never what that lists.
+  [[nodiscard]] bool is_vendored(const std::string& dir, std::string_view go_version) const {
+    return view_.has_vendored_code && is_folder(in_dir(dir, "vendor")) && uses_vendor(go_version);
   }
 
   [[nodiscard]] std::optional<SourceRefusal> replacement_outside(const std::string& dir,
@@ -186,6 +238,32 @@ class UnitFinder {
                                 " does not exist: it lies outside of the repository");
     }
     return std::nullopt;
+  }
+
+  /// What no module requires is never read.
+  [[nodiscard]] std::optional<SourceRefusal> replacement_not_fetched(const std::string& dir,
+                                                                     const std::string& shown,
+                                                                     const ModFile& file) const {
+    for (const Replacement& replace : file.replacements) {
+      const bool required = std::ranges::any_of(
+          file.requirements, [&](const Requirement& one) { return one.path == replace.path; });
+      if (!required || !replace.is_directory()) continue;
+      if (auto absent = in_submodule(dir, shown, replace.target, replace.place.line)) return absent;
+    }
+    return std::nullopt;
+  }
+
+  /// The go command would take the empty folder for what the module needs.
+  [[nodiscard]] std::optional<SourceRefusal> vendor_not_fetched(const std::string& dir,
+                                                                const ModFile& file) const {
+    const std::string vendor = in_dir(dir, "vendor");
+    const TreeEntry* found = entry(vendor);
+    if (found == nullptr || found->mode != gitfmt::kModeSubmodule || file.requirements.empty() ||
+        !uses_vendor(file.go_version.value_or(""))) {
+      return std::nullopt;
+    }
+    return refusal(Reason::submodule_not_fetched, FindingKind::environment,
+                   shown_path(vendor) + " is a submodule, which isn't fetched", shown_path(vendor));
   }
 
   /// The go.work that the go command would find from here: the nearest one upwards.
@@ -209,7 +287,7 @@ class UnitFinder {
     const ModFile file = parse_go_mod(content(found.path));
     unit.module_path = file.module_path;
     unit.go_version = file.go_version.value_or("");
-    unit.vendored = is_vendored(dir);
+    unit.vendored = is_vendored(dir, unit.go_version);
     if (!file.faults.empty()) {
       const ModFault& fault = file.faults.front();
       refuse(unit, manifest_error(Reason::bad_go_mod, shown, fault.place.line,
@@ -218,10 +296,13 @@ class UnitFinder {
       refuse(unit,
              manifest_error(Reason::bad_go_mod, shown, 0, shown + ": missing module declaration"));
     }
+    if (const auto absent = vendor_not_fetched(dir, file)) refuse(unit, *absent);
     join_workspace(unit);
     // A vendored unit reads its copies, never the directories that replace names.
     if (!unit.vendored) {
       if (const auto outside = replacement_outside(dir, shown, file)) refuse(unit, *outside);
+      if (const auto absent = replacement_not_fetched(dir, shown, file)) refuse(unit, *absent);
+      if (const auto sum = unreadable_sum(in_dir(dir, "go.sum"))) refuse(unit, *sum);
     }
     return unit;
   }
