@@ -185,7 +185,8 @@ class Builder {
         ->required();
     logs->add_option("--check", r_.check,
                      "list, build, vet, test, or the name of a check of your own");
-    logs->add_option("--stream", r_.stream, "stdout or stderr")
+    logs->add_option("--stream", r_.stream,
+                     "stdout or stderr; default the one that holds something")
         ->check(CLI::IsMember({"stdout", "stderr"}));
     logs->add_flag("-f,--follow", r_.follow, "Go on until the task ends");
     logs->add_flag("--raw", r_.raw, "The bytes as they were written: events of 'go test -json'");

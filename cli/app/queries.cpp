@@ -40,19 +40,12 @@ Result<std::string> task_of_subject(httpclient::Client& client, const Request& r
   if (TaskId::parse(request.subject)) return request.subject;
   const auto data = fetch_report_data(client, request.campaign);
   if (!data) return data.error();
-  const auto units = matching(data->results, request.subject);
-  if (units.size() != 1) {
-    std::string names;
-    for (const json* unit : units) names += (names.empty() ? "" : "\n  ") + unit_name(*unit);
-    return Error{
-        Errc::not_found, std::to_string(units.size()) + " units match \"" + request.subject + "\"",
-        capped_detail(names), units.empty() ? "'cupel results' lists them" : "name one of them"};
-  }
-  const std::string task = text_of(*units.front(), "task");
+  const auto unit = only_match(data->results, request.subject);
+  if (!unit) return unit.error();
+  const std::string task = text_of(**unit, "task");
   if (task.empty())
     return Error{Errc::not_found,
-                 unit_name(*units.front()) + " was decided without a task, so there are no logs",
-                 "", ""};
+                 unit_name(**unit) + " was decided without a task, so there are no logs", "", ""};
   return task;
 }
 
@@ -119,8 +112,8 @@ int print_logs(const Request& request, httpclient::Client& client, Console& cons
   const std::string check = parse_name<CheckKind>(request.check)
                                 ? request.check
                                 : "custom&name=" + httpclient::percent_encoded(request.check);
-  const std::string target =
-      "/api/v1/tasks/" + *task + "/log?check=" + check + "&stream=" + request.stream;
+  const std::string log = "/api/v1/tasks/" + *task + "/log?check=" + check + "&stream=";
+  const std::string target = log + (request.stream.empty() ? "stdout" : request.stream);
   GoEventText text([&console](std::string_view bytes) { console.out(bytes); });
   const GoEventText::Out out = [&](std::string_view bytes) {
     if (request.raw) return console.out(bytes);
@@ -135,7 +128,13 @@ int print_logs(const Request& request, httpclient::Client& client, Console& cons
                                                       : fail(console, followed.error());
     shown = *followed;
   }
-  const auto copied = copy_log(client, target, console, shown, out);
+  auto copied = copy_log(client, target, console, shown, out);
+  // Where nobody said which stream, one that holds something will do.
+  const bool nothing = !copied && shown == 0 && copied.error().code == Errc::not_found;
+  if (nothing && request.stream.empty()) {
+    const auto other = copy_log(client, log + "stderr", console, 0, out);
+    if (other || other.error().code != Errc::not_found) copied = other;
+  }
   text.finish();
   // What was followed to its end has been seen, even where nothing of it was kept.
   if (!copied && shown > 0 && copied.error().code == Errc::not_found) return kExitDone;
@@ -143,6 +142,16 @@ int print_logs(const Request& request, httpclient::Client& client, Console& cons
 }
 
 }  // namespace
+
+Result<const json*> only_match(const std::vector<json>& results, const std::string& subject) {
+  const auto units = matching(results, subject);
+  if (units.size() == 1) return units.front();
+  std::string names;
+  for (const json* unit : units) names += (names.empty() ? "" : "\n") + unit_name(*unit);
+  return Error{Errc::not_found, std::to_string(units.size()) + " units match \"" + subject + "\"",
+               capped_detail(names),
+               units.empty() ? "'cupel results' lists them" : "name one of them"};
+}
 
 std::string dumped(const json& value) {
   return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";

@@ -26,4 +26,8 @@ namespace cupel::cli {
 [[nodiscard]] std::vector<const nlohmann::json*> matching(
     const std::vector<nlohmann::json>& results, const std::string& subject);
 
+/// The only one of matching(); not_found names all where there are several.
+[[nodiscard]] Result<const nlohmann::json*> only_match(const std::vector<nlohmann::json>& results,
+                                                       const std::string& subject);
+
 }  // namespace cupel::cli

@@ -45,19 +45,16 @@ int run_reproduce(const Request& request, Console& console) {
   return with_client(request, console, [&](httpclient::Client& client, Interrupts&) {
     const auto data = fetch_report_data(client, request.campaign);
     if (!data) return fail(console, data.error());
-    const auto units = matching(data->results, request.subject);
-    if (units.size() != 1) {
-      std::string names;
-      for (const json* unit : units) names += (names.empty() ? "" : "\n  ") + unit_name(*unit);
-      return fail(console,
-                  Error{Errc::not_found,
-                        std::to_string(units.size()) + " units match \"" + request.subject + "\"",
-                        capped_detail(names),
-                        units.empty() ? "'cupel results' lists them" : "name one of them"});
+    const auto found = only_match(data->results, request.subject);
+    if (!found) return fail(console, found.error());
+    const json& unit = **found;
+    if (const std::string why = side_not_run(unit, request.side); !why.empty()) {
+      return fail(console, Error{Errc::not_found, why, capped_detail(message_of(unit)),
+                                 "--side names the other one"});
     }
-    const auto evidence = evidence_of(*units.front(), request, client);
+    const auto evidence = evidence_of(unit, request, client);
     if (!evidence) return fail(console, evidence.error());
-    const json plan = reproduction(*units.front(), data->document, *evidence);
+    const json plan = reproduction(unit, data->document, *evidence);
     console.out(console.json() ? dumped(plan) : reproduction_script(plan));
     return kExitDone;
   });

@@ -105,7 +105,7 @@ struct Request {
   std::vector<std::string> verdicts;
   std::string repo_glob;
   std::string check = "test";
-  std::string stream = "stdout";
+  std::string stream;          ///< Empty: stdout, or stderr where nothing of stdout was kept.
   std::string side = "after";  ///< reproduce
   bool follow = false;
   bool raw = false;             ///< logs: events as the go command wrote them

@@ -18,7 +18,7 @@ std::string exit_codes_help() {
     2  command line, configuration or campaign file is wrong
     3  gate failed: a unit has one of the verdicts of gate.fail_on
     4  authentication or permission
-    5  finished, but more units are inconclusive than gate.max_inconclusive_ratio allows: neither pass nor fail
+    5  finished, but more units are inconclusive than gate.max_inconclusive_ratio allows, or nothing was tested: neither pass nor fail
     6  coordinator unreachable, or no common protocol
     8  still running when --timeout ended
     9  the thing named doesn't exist

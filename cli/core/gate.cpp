@@ -17,6 +17,14 @@ std::size_t count_made_worse(const ReportData& data) {
   }));
 }
 
+/// Verdicts that runs of the unit have shown.
+bool is_proven(std::string_view verdict) {
+  constexpr std::array<std::string_view, 8> kProven = {
+      "passing", "failing",       "compatible", "regressed",
+      "fixed",   "broken_before", "flaky",      "changed_failure"};
+  return std::ranges::find(kProven, verdict) != kProven.end();
+}
+
 }  // namespace
 
 GateAnswer judge_gate(const ReportData& data) {
@@ -35,9 +43,13 @@ GateAnswer judge_gate(const ReportData& data) {
   std::string failed;
   std::size_t open = 0;
   std::size_t inconclusive = 0;
+  std::size_t refused = 0;
+  std::size_t proven = 0;
   for (const auto& [verdict, count] : count_verdicts(data.results)) {
     if (verdict == "open") open = count;
     if (verdict == "inconclusive") inconclusive = count;
+    if (verdict == "refused") refused = count;
+    if (is_proven(verdict)) proven += count;
     if (std::ranges::find(fail_on, verdict) == fail_on.end()) continue;
     const std::size_t counted = verdict == "changed_failure" ? count_made_worse(data) : count;
     if (counted == 0) continue;
@@ -57,6 +69,11 @@ GateAnswer judge_gate(const ReportData& data) {
                   ratio_max * 100);
     return {kExitInconclusive, text.data()};
   }
+  // A version that doesn't exist or a patch that applies nowhere has been tested nowhere.
+  if (proven == 0 && refused > 0 && ratio_max < 1)
+    return {kExitInconclusive, "nothing was tested: " + sum_line(data.results)};
+  if (proven == 0 && !data.results.empty())
+    return {kExitDone, "gate passed: the change means nothing to any unit"};
   return {kExitDone, "gate passed"};
 }
 

@@ -11,6 +11,9 @@
 namespace cupel::cli {
 namespace {
 
+/// How the name of a cause begins that is a version of a dependency.
+const std::string kDependency = "dependency:";
+
 /// The unit's own finding says more than the comparison, which keeps a message's beginning.
 std::string words_of(const json& unit, const json& item) {
   for (const json& finding : list_of(unit, "findings")) {
@@ -31,7 +34,7 @@ std::string dependency_at(const std::string& file) {
       file[at + 2] > '9') {
     return {};
   }
-  return "dependency:" + file.substr(0, file.find('/', at));
+  return kDependency + file.substr(0, file.find('/', at));
 }
 
 class Causes {
@@ -50,7 +53,7 @@ class Causes {
     const json& dependency = member(item, "dependency");
     if (dependency.is_object()) {
       const std::string to = text_of(dependency, "to");
-      add("dependency:" + text_of(dependency, "module") + "@" + (to.empty() ? "none" : to), item);
+      add(kDependency + text_of(dependency, "module") + "@" + (to.empty() ? "none" : to), item);
     }
     add(text_of(item, "signature"), item);
   }
@@ -60,6 +63,21 @@ class Causes {
     if (!kind || !is_conclusive(*kind)) return;
     add(dependency_at(text_of(finding, "file")), finding);
     add(text_of(finding, "signature"), finding);
+  }
+
+  /// The upgrade that did it, where the fleet searched it among several; or the only one, where
+  /// that tells this unit from others.
+  void add_upgrade(const json& comparison, bool upgrades_differ) {
+    const json& culprit = list_of(member(comparison, "culprit"), "modules");
+    const json& resolved = list_of(member(comparison, "change"), "resolved");
+    const bool searched = culprit.size() == 1;
+    if (!searched && !(upgrades_differ && resolved.size() == 1)) return;
+    const json& introduced = list_of(comparison, "introduced");
+    const auto news = std::ranges::find_if(
+        introduced, [](const json& item) { return text_of(item, "fate") == "confirmed"; });
+    if (news == introduced.end()) return;
+    const json& one = searched ? culprit[0] : resolved[0];
+    add(kDependency + text_of(one, "module") + "@" + text_of(one, "version"), *news);
   }
 
   void add_reason() {
@@ -88,7 +106,7 @@ struct Entry {
   std::size_t count = 0;
   std::string name;
 
-  [[nodiscard]] bool is_dependency() const { return name.starts_with("dependency:"); }
+  [[nodiscard]] bool is_dependency() const { return name.starts_with(kDependency); }
   friend bool operator<(const Entry& a, const Entry& b) {
     return std::tuple(a.count, a.is_dependency(), std::string_view(b.name)) <
            std::tuple(b.count, b.is_dependency(), std::string_view(a.name));
@@ -119,10 +137,15 @@ bool has_failed(const json& unit) {
   return std::ranges::find(kFailed, verdict_of(unit)) != kFailed.end();
 }
 
-std::vector<Cause> causes_of(const json& unit) {
+std::string dependency_of(const Group& group) {
+  return group.signature.starts_with(kDependency) ? group.signature.substr(kDependency.size()) : "";
+}
+
+std::vector<Cause> causes_of(const json& unit, bool upgrades_differ) {
   if (!has_failed(unit)) return {};
   Causes causes(unit);
   const json& comparison = member(unit, "comparison");
+  causes.add_upgrade(comparison, upgrades_differ);
   for (const char* list : {"introduced", "altered", "resolved"}) {
     // What went away is a cause only of a failure that nothing new explains.
     if (std::string_view(list) == "resolved" && !causes.empty()) break;
@@ -136,9 +159,14 @@ std::vector<Cause> causes_of(const json& unit) {
 }
 
 std::vector<Group> group_failures(const std::vector<json>& results) {
+  std::set<json> upgrades;
+  for (const json& unit : results) {
+    const json& resolved = list_of(member(member(unit, "comparison"), "change"), "resolved");
+    upgrades.insert(resolved.begin(), resolved.end());
+  }
   std::vector<Member> members;
   for (const json& unit : results) {
-    if (has_failed(unit)) members.push_back({&unit, causes_of(unit)});
+    if (has_failed(unit)) members.push_back({&unit, causes_of(unit, upgrades.size() > 1)});
   }
   std::map<std::string, std::vector<Member*>> by_cause;
   for (Member& member : members) {

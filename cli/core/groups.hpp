@@ -23,8 +23,9 @@ struct Cause {
 /// Why a unit failed, without repetition; empty for one that has not. Of a unit that was compared:
 /// the version of the dependency behind each confirmed difference, and its signature. Else, or
 /// where nothing was confirmed: of its findings; without any the reason, so no failed unit is left
-/// without a cause.
-[[nodiscard]] std::vector<Cause> causes_of(const json& unit);
+/// without a cause. The upgrade that a search has found to be the culprit is one as well, and so is
+/// a unit's only upgrade where units of the campaign have different ones (`upgrades_differ`).
+[[nodiscard]] std::vector<Cause> causes_of(const json& unit, bool upgrades_differ = false);
 
 /// Failures with one cause.
 struct Group {
@@ -36,6 +37,9 @@ struct Group {
   std::string excerpt;             ///< What one of them, `example`, printed: some lines.
   std::string example;             ///< A unit's name.
 };
+
+/// "M@V" where a version of a dependency is the cause; else empty.
+[[nodiscard]] std::string dependency_of(const Group& group);
 
 /// Every failed unit is in exactly one group, so the counts add up to the number of failed units.
 /// The cause that most of the units have is the first group, with all of them; then the same among

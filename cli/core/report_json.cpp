@@ -30,6 +30,11 @@ json groups_of(const ReportData& data) {
   return groups;
 }
 
+/// What the change brought, and how much of it is noise; a plain validation may have a sample, too.
+void add_changes(json& report, const ReportData& data) {
+  if (has_change(data) || noise_of(data).sample.pairs > 0) report["changes"] = changes_json(data);
+}
+
 std::string dumped(const json& value, int indent) {
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
 }
@@ -54,17 +59,15 @@ std::string report_json(const ReportData& data) {
                  {"totals", totals_of(data)},
                  {"groups", groups_of(data)},
                  {"results", std::move(results)}};
-  if (has_change(data) || noise_of(data).sample.pairs > 0) report["changes"] = changes_json(data);
+  add_changes(report, data);
   return dumped(report, 1) + "\n";
 }
 
 std::string report_ndjson(const ReportData& data) {
-  std::string out = dumped({{"v", 1},
-                            {"type", "campaign"},
-                            {"campaign", data.campaign},
-                            {"totals", totals_of(data)}},
-                           -1) +
-                    "\n";
+  json head = {
+      {"v", 1}, {"type", "campaign"}, {"campaign", data.campaign}, {"totals", totals_of(data)}};
+  add_changes(head, data);
+  std::string out = dumped(head, -1) + "\n";
   for (const json* unit : in_reading_order(data.results)) {
     out += dumped({{"v", 1},
                    {"type", "unit"},

@@ -1,3 +1,4 @@
+#include "cli/core/change_report.hpp"
 #include "cli/core/reports.hpp"
 #include "cli/core/results_view.hpp"
 #include "common/text/utf8.hpp"
@@ -100,6 +101,15 @@ std::string counts(const Suite& suite) {
          attribute("skipped", std::to_string(suite.skipped));
 }
 
+/// What holds for the campaign as a whole: a suite without cases, as only suites have properties.
+std::string campaign_suite(const ReportData& data) {
+  const std::string noise = noise_sentence(noise_of(data));
+  if (noise.empty()) return {};
+  return "  <testsuite" + attribute("name", "campaign " + text_of(data.campaign, "name")) +
+         counts({}) + ">\n   <properties>\n    <property" + attribute("name", "noise") +
+         attribute("value", noise) + "/>\n   </properties>\n  </testsuite>\n";
+}
+
 }  // namespace
 
 std::string xml_text(std::string_view text) {
@@ -131,7 +141,7 @@ std::string xml_text(std::string_view text) {
 }
 
 std::string report_junit(const ReportData& data) {
-  std::string suites;
+  std::string suites = campaign_suite(data);
   Suite total;
   std::size_t cases_left = kCasesMax;
   for (const json* unit : in_reading_order(data.results)) {

@@ -79,9 +79,11 @@ std::string head_section(const ReportData& data) {
 
 /// A group shows what one of its units printed, and names all.
 std::string group_block(const Group& group) {
+  const std::string dependency = dependency_of(group);
   std::string out =
       "### " + group.id + ": " + std::to_string(group.units.size()) +
-      (group.units.size() == 1 ? " unit" : " units") + ", " + cell(group.kind, 80) + "\n\n" +
+      (group.units.size() == 1 ? " unit" : " units") + ", " +
+      (dependency.empty() ? "" : cell(dependency, 200) + ", ") + cell(group.kind, 80) + "\n\n" +
       code_block(group.excerpt.empty() ? group.message : group.excerpt) +
       (group.units.size() > 1 ? "of " + cell(group.example, 200) + ", one of:\n\n" : "\n");
   for (std::size_t i = 0; i < group.units.size() && i < kGroupUnitsShown; ++i)
@@ -99,6 +101,22 @@ std::string row(const json& unit) {
          " |\n";
 }
 
+/// Both scans of an upgrade compared: "- scan: resolved GO-2099-0001 (m.org/lib, symbol)".
+std::string scan_lines(const json& scan) {
+  std::string out;
+  for (const char* list : {"introduced", "escalated", "resolved", "persisting"}) {
+    std::string found;
+    std::size_t shown = 0;
+    for (const json& one : list_of(scan, list)) {
+      if (shown++ == kFindingsShown) break;
+      found += (found.empty() ? "" : ", ") + text_of(one, "osv") + " (" + text_of(one, "module") +
+               ", " + text_of(one, "level") + ")";
+    }
+    if (!found.empty()) out += "- scan: " + std::string(list) + " " + cell(found, 2000) + "\n";
+  }
+  return out.empty() ? out : out + "\n";
+}
+
 std::string detail_block(const json& unit) {
   std::string out = "### " + cell(unit_name(unit), 200) + ": " + verdict_of(unit) + "\n\n";
   std::string facts;
@@ -113,6 +131,7 @@ std::string detail_block(const json& unit) {
   if (!facts.empty()) out += facts + "\n\n";
   std::size_t shown = 0;
   const json comparison = unit.is_object() ? unit.value("comparison", json()) : json();
+  out += scan_lines(comparison.is_object() ? comparison.value("scan", json()) : json());
   for (const char* list : {"introduced", "resolved", "altered", "flakes"}) {
     for (const json& item : list_of(comparison, list)) {
       if (shown++ == kFindingsShown) break;

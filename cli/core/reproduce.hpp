@@ -14,6 +14,9 @@ struct SideEvidence {
   std::string mail;  ///< The change for `git am`; empty: there is none, or it is too large.
 };
 
+/// Why there is nothing to repeat of a side: a unit that was compared has it not. Empty: there is.
+[[nodiscard]] std::string side_not_run(const json& unit, const std::string& side);
+
 /// {unit, side, source, commit, tree, dir, patch, mail, image, limits, environment, network, user,
 /// checks: [{check, name, command, exit_code, outcome}], ...} of a unit of docs/api.md.
 [[nodiscard]] json reproduction(const json& unit, const json& document, const SideEvidence& of);

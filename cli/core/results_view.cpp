@@ -105,8 +105,10 @@ std::string results_summary(const ReportData& data) {
   const std::vector<Group> groups = group_failures(data.results);
   for (std::size_t i = 0; i < groups.size() && i < kGroupsShown; ++i) {
     const Group& group = groups[i];
+    const std::string dependency = dependency_of(group);
     out += "  " + group.id + "  " + std::to_string(group.units.size()) +
-           (group.units.size() == 1 ? " unit  " : " units  ") + group.kind + ": " +
+           (group.units.size() == 1 ? " unit  " : " units  ") +
+           (dependency.empty() ? "" : dependency + ": ") + group.kind + ": " +
            first_line(group.message, 100) + "\n";
   }
   if (groups.size() > kGroupsShown) {

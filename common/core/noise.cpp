@@ -26,6 +26,33 @@ double worst_ratio(std::uint16_t runs, std::uint16_t need) {
   return worst;
 }
 
+/// How likely `differ` or fewer of `pairs` differ, where each does with probability `share`.
+double at_most(const AaSample& sample, double share) {
+  // Logarithms: the terms of a large sample are smaller than any number.
+  const auto pairs = static_cast<double>(sample.pairs);
+  const double odds = std::log(share) - std::log(1 - share);
+  double term = pairs * std::log(1 - share);
+  double sum = 0;
+  for (std::uint64_t differ = 0; differ <= sample.differ; ++differ) {
+    sum += std::exp(term);
+    const auto k = static_cast<double>(differ);
+    term += std::log(pairs - k) - std::log(k + 1) + odds;
+  }
+  return sum;
+}
+
+/// The largest share that the sample doesn't contradict with 95 % confidence (Clopper-Pearson).
+double share_at_most(const AaSample& sample) {
+  if (sample.differ >= sample.pairs) return 1;
+  double low = static_cast<double>(sample.differ) / static_cast<double>(sample.pairs);
+  double high = 1;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    (at_most(sample, middle) > 0.05 ? low : high) = middle;
+  }
+  return high;
+}
+
 }  // namespace
 
 double false_regression(double p, std::uint16_t runs, std::uint16_t need) {
@@ -40,20 +67,18 @@ Expectation expected_false_regressions(const AaSample& sample, std::uint64_t uni
                                        std::uint16_t runs, std::uint16_t need) {
   Expectation out;
   const double count = static_cast<double>(units);
-  if (sample.pairs == 0) {
-    double worst = 0;
-    for (int i = 1; i < 1000; ++i)
-      worst = std::max(worst, false_regression(i / 1000.0, runs, need));
-    out.bound = worst * count;
-    return out;
-  }
+  double worst = 0;
+  for (int i = 1; i < 1000; ++i) worst = std::max(worst, false_regression(i / 1000.0, runs, need));
+  out.bound = worst * count;
+  if (sample.pairs == 0) return out;
   out.measured = true;
   out.differ_share = static_cast<double>(sample.differ) / static_cast<double>(sample.pairs);
   // 2p(1-p) is at most one half for one p.
   const double inside = 1 - 2 * std::min(out.differ_share, 0.5);
   const double p = (1 - std::sqrt(std::max(0.0, inside))) / 2;
   out.false_regressed = false_regression(p, runs, need) * count;
-  out.bound = out.differ_share * count * worst_ratio(runs, need);
+  // A few quiet units say little about the others: the sample's upper limit counts.
+  out.bound = std::min(out.bound, share_at_most(sample) * count * worst_ratio(runs, need));
   return out;
 }
 

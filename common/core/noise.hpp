@@ -20,7 +20,9 @@ struct Expectation {
   bool measured = false;       ///< From an A/A sample; otherwise only the bound is known.
   double differ_share = 0;     ///< Share of units whose first comparison differs by chance.
   double false_regressed = 0;  ///< Expected number, if all units flicker alike.
-  double bound = 0;            ///< At most that many, however units differ (runs independent).
+  /// At most that many, however units differ (runs independent). With a sample: with 95 %
+  /// confidence in the share of units that differ.
+  double bound = 0;
 };
 
 [[nodiscard]] Expectation expected_false_regressions(const AaSample& sample, std::uint64_t units,

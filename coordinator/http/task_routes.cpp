@@ -68,6 +68,27 @@ Response log_bytes(std::variant<std::string, cupel::http::RangedBody, cupel::htt
   return response;
 }
 
+/// The check may never have run, or have written nothing to this stream.
+Error log_missing(const TaskResult& result, CheckKind check, const std::string& name,
+                  Stream stream) {
+  std::string ran;
+  for (const CheckRecord& one : result.checks) {
+    const std::string called(one.name.empty() ? cupel::name(one.check) : one.name);
+    if (one.check == check && one.name == name) {
+      return {.code = Errc::not_found,
+              .what = "check " + called + " wrote nothing to " +
+                      (stream == Stream::out ? "stdout" : "stderr") + ", or it was not kept",
+              .detail = {},
+              .hint = "output.keep_logs of the campaign says which output is kept"};
+    }
+    ran += (ran.empty() ? "" : ", ") + called;
+  }
+  return {.code = Errc::not_found,
+          .what = "there was no check " + (name.empty() ? std::string(cupel::name(check)) : name),
+          .detail = ran.empty() ? "the task ran none" : "the task ran " + ran,
+          .hint = {}};
+}
+
 }  // namespace
 
 void Api::install_tasks(cupel::http::Server& server) {
@@ -190,8 +211,7 @@ Api::Answer Api::log(Request request) {
       response.headers.emplace_back("X-Cupel-Log-State", ref.truncated ? "truncated" : "complete");
       co_return response;
     }
-    co_return problem(
-        {.code = Errc::not_found, .what = "this log was not kept", .detail = {}, .hint = {}});
+    co_return problem(log_missing(*result, *check, name, *stream));
   }
   auto live = parts_.live_logs.read(*id, *check, *stream);
   Response response =

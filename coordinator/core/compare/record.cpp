@@ -77,20 +77,20 @@ json items_json(const Book& book, const std::vector<Item>& items) {
   return list;
 }
 
-/// A package stands for its findings only where they were others each time.
-bool is_told_by_findings(const Book& book, const Conclusion& conclusion, const Tally& package) {
-  return package.fate != Fate::confirmed ||
-         std::ranges::any_of(conclusion.tallies, [&](const Tally& tally) {
-           return !tally.package && tally.what == package.what && tally.fate == Fate::confirmed &&
-                  book.marks[tally.mark].package == book.marks[package.mark].package;
-         });
+/// The package stands for its findings only where they were others each time.
+bool stands_for_findings(const Book& book, const Conclusion& conclusion, const Tally& package) {
+  if (package.fate != Fate::confirmed) return false;
+  return std::ranges::none_of(conclusion.tallies, [&](const Tally& one) {
+    return !one.package && one.what == package.what && one.fate == Fate::confirmed &&
+           book.marks[one.mark].package == book.marks[package.mark].package;
+  });
 }
 
 json tallies_json(const Book& book, const Conclusion& conclusion, Tally::What what) {
   json list = json::array();
   for (const Tally& tally : conclusion.tallies) {
     if (tally.what != what || list.size() == kItemsMax) continue;
-    if (tally.package && is_told_by_findings(book, conclusion, tally)) continue;
+    if (tally.package && !stands_for_findings(book, conclusion, tally)) continue;
     json one = item_json(book, tally.mark);
     if (tally.package) one["key"] = tally.identity;
     one["fate"] = kFates.at(static_cast<std::size_t>(tally.fate));

@@ -77,8 +77,7 @@ TEST(CountPatches, SaysWhyTheyAreWithheld) {
 
 TEST(NoiseOf, CountsTheSampleAndStatesTheExpectation) {
   ReportData data = changed_sample();
-  EXPECT_THAT(noise_sentence(noise_of(data)),
-              HasSubstr("not measured (no A/A sample), at most"));
+  EXPECT_THAT(noise_sentence(noise_of(data)), HasSubstr("not measured (no A/A sample), at most"));
   data.results[4]["comparison"]["aa"] = {{"agree", true}};
   data.results[5]["comparison"]["aa"] = {{"agree", false}};
 
@@ -111,6 +110,32 @@ TEST(Reports, OfACampaignWithAChangeNamePatchesAndNoise) {
   EXPECT_THAT(report_markdown(data, 0), HasSubstr("Patches: 1 ready, 6 withheld"));
   EXPECT_EQ(json::parse(report_json(data))["changes"]["patches"]["ready"], 1);
   EXPECT_THAT(results_summary(data), HasSubstr("patches: 1 ready, 6 withheld"));
+}
+
+TEST(Reports, OfEveryFormatStateTheNoise) {
+  ReportData data = changed_sample();
+  data.results[4]["comparison"]["aa"] = {{"agree", true}};
+  const std::string said = noise_sentence(noise_of(data));
+  ASSERT_THAT(said, HasSubstr("A/A: 0 of 1 sampled units differ"));
+  const std::string ndjson = report_ndjson(data);
+
+  EXPECT_THAT(report_markdown(data, 0), HasSubstr(said));
+  EXPECT_THAT(results_summary(data), HasSubstr(said));
+  EXPECT_THAT(report_junit(data), HasSubstr("<property name=\"noise\" value=\"" + said + "\"/>"));
+  EXPECT_EQ(json::parse(report_json(data))["changes"]["noise"]["pairs"], 1);
+  EXPECT_EQ(json::parse(ndjson.substr(0, ndjson.find('\n')))["changes"]["noise"]["pairs"], 1);
+}
+
+TEST(ReportMarkdown, SaysHowTheScansDiffer) {
+  ReportData data = changed_sample();
+  data.results = {changed_unit("a", "fixed")};
+  data.results[0]["findings"] = {{{"kind", "note"}, {"message", "x"}}};
+  data.results[0]["comparison"]["scan"] = {
+      {"resolved", {{{"osv", "GO-1"}, {"module", "m.org/lib"}, {"level", "symbol"}}}},
+      {"persisting", {{{"osv", "GO-2"}, {"module", "stdlib"}, {"level", "module"}}}}};
+
+  EXPECT_THAT(report_markdown(data, 0), HasSubstr("- scan: resolved GO-1 (m.org/lib, symbol)\n"
+                                                  "- scan: persisting GO-2 (stdlib, module)\n"));
 }
 
 TEST(Reports, OfAPlainValidationSayNothingAboutChanges) {

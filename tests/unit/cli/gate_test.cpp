@@ -46,6 +46,20 @@ TEST(Gate, TooManyInconclusiveUnitsAreNeitherPassNorFail) {
       << "a failure is known all the same";
 }
 
+TEST(Gate, WhereNothingWasTestedNothingPasses) {
+  const json gate = {{"fail_on", {"regressed"}}};
+
+  const GateAnswer answer = judge_gate(data_of({"refused", "refused", "not_affected"}, gate));
+
+  EXPECT_EQ(answer.exit_code, kExitInconclusive);
+  EXPECT_EQ(answer.sentence, "nothing was tested: 3 units = 2 refused + 1 not_affected");
+  EXPECT_EQ(judge_gate(data_of({"refused", "compatible"}, gate)).exit_code, kExitDone);
+  EXPECT_EQ(judge_gate(data_of({"not_affected"}, gate)).sentence,
+            "gate passed: the change means nothing to any unit");
+  const json anything = {{"fail_on", json::array()}, {"max_inconclusive_ratio", 1}};
+  EXPECT_EQ(judge_gate(data_of({"refused"}, anything)).exit_code, kExitDone);
+}
+
 TEST(Gate, AUnitThatFailedBeforeCountsWhereTheChangeMadeItWorse) {
   const json gate = {{"fail_on", {"regressed", "changed_failure"}}};
   ReportData data = data_of({"changed_failure", "changed_failure", "compatible"}, gate);

@@ -140,6 +140,34 @@ TEST(CausesOf, AFindingInAFileOfADependencyNamesItsVersion) {
   EXPECT_EQ(causes_of(failing("a", json::array({finding("s", "odd@vendor/x.go")}))).size(), 1U);
 }
 
+json upgraded(const std::string& name, const std::string& signature, json resolved) {
+  json out = compared(name, json::array({difference(signature)}));
+  out["comparison"]["change"] = {{"resolved", std::move(resolved)}};
+  return out;
+}
+
+TEST(GroupFailures, OneUpgradeBehindThemIsOneGroupHoweverItsFailuresRead) {
+  const json lib = {{"module", "m/lib"}, {"version", "v1.1.0"}};
+  const json other = {{"module", "m/other"}, {"version", "v2.0.0"}};
+  json searched = upgraded("a", "s1", {lib, other});
+  searched["comparison"]["culprit"] = {{"modules", json::array({lib})}, {"of", 2}};
+  const json alone = upgraded("b", "s2", json::array({lib}));
+  const json unknown = upgraded("c", "s3", {lib, other});
+
+  const std::vector<Group> groups = group_failures({searched, alone, unknown});
+
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(dependency_of(groups[0]), "m/lib@v1.1.0");
+  EXPECT_EQ(groups[0].units, (Names{"a", "b"}));
+  EXPECT_EQ(groups[1].units, (Names{"c"})) << "nobody knows which of the two it was";
+}
+
+TEST(GroupFailures, AnUpgradeThatAllUnitsHaveTellsThemNotApart) {
+  const json lib = json::array({{{"module", "m/lib"}, {"version", "v1.1.0"}}});
+
+  EXPECT_EQ(group_failures({upgraded("a", "s1", lib), upgraded("b", "s2", lib)}).size(), 2U);
+}
+
 TEST(CausesOf, WhatWasNotConfirmedIsNoCause) {
   json item = difference("s1");
   item["fate"] = "refuted";

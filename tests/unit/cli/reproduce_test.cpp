@@ -12,6 +12,7 @@ namespace cupel::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 json repeated_unit() {
   return {{"repository", "https://example.com/a"},
@@ -56,8 +57,9 @@ TEST(ReproductionScript, IsAShellScriptWhateverTheWordsAre) {
       reproduction_script(reproduction(repeated_unit(), json(), {"after", nullptr, ""}));
 
   EXPECT_TRUE(shell_reads(script)) << script;
-  EXPECT_THAT(script, HasSubstr("git clone 'https://example.com/a'\\''; rm -rf x' src\n"));
-  EXPECT_THAT(script, HasSubstr("check 'go' 'test' '-run' 'It'\\''s $HOME'"));
+  EXPECT_THAT(script,
+              HasSubstr("git clone -q --no-checkout 'https://example.com/a'\\''; rm -rf x' src\n"));
+  EXPECT_THAT(script, HasSubstr("check gocache 'go' 'test' '-run' 'It'\\''s $HOME'"));
   EXPECT_THAT(script, HasSubstr("--network none --read-only --user 65534:65534"));
   EXPECT_THAT(script, HasSubstr("-w '/src/sub'"));
 }
@@ -90,7 +92,7 @@ TEST(Reproduction, KnowsVendoredUnitsAndThoseOfAWorkspace) {
 TEST(ReproductionScript, AppliesTheChangeToTheFilesOfAPublishedModule) {
   json one = repeated_unit();
   one["dir"] = ".";
-  one["tree"] = "abc123";
+  one["commit"] = "sum:h1:abc=";
   one["source"] = {{"type", "module"}, {"path", "example.com/M"}, {"version", "v1.2.3"}};
   one["comparison"] = {{"change", {{"patch", "d1"}, {"patch_bytes", 10}}}};
 
@@ -100,7 +102,83 @@ TEST(ReproductionScript, AppliesTheChangeToTheFilesOfAPublishedModule) {
   EXPECT_TRUE(shell_reads(script)) << script;
   EXPECT_THAT(script, HasSubstr("go mod download 'example.com/M@v1.2.3'"));
   EXPECT_THAT(script, HasSubstr("am -q <<'END-d1'\nFrom 0\n\n$HOME `x`\nEND-d1\n"));
-  EXPECT_THAT(script, HasSubstr("= abc123 ]"));
+  EXPECT_THAT(script, HasSubstr("= 'h1:abc=' ] || {"));
+}
+
+TEST(ReproductionScript, TakesAnUploadedFolderFromWhereItIsNow) {
+  json one = repeated_unit();
+  one["source"] = {{"type", "bundle"}, {"name", "../a b"}};
+
+  const std::string script =
+      reproduction_script(reproduction(one, json(), {"before", nullptr, ""}));
+
+  EXPECT_TRUE(shell_reads(script)) << script;
+  EXPECT_THAT(script, HasSubstr("# uploaded from the folder '../a b': SOURCE names it\n"));
+  EXPECT_THAT(script, HasSubstr("git -C \"$SOURCE\" cat-file -e 'abc^{commit}'"));
+}
+
+json replaced_unit() {
+  json one = repeated_unit();
+  one["comparison"]["change"] = {
+      {"moved", {{{"module", "m.org/lib"}, {"to", "v1.0.0 => ./.cupel-candidate/0/lib"}}}},
+      {"resolved", {{{"module", "m.org/lib"}, {"version", "c0ffee"}}}}};
+  return one;
+}
+
+json replacing(json with) {
+  return {{"change", {{"replace", {{{"module", "m.org/lib"}, {"with", std::move(with)}}}}}}};
+}
+
+TEST(ReproductionScript, PutsACandidateWhereMutatePutIt) {
+  const json document = replacing({{"git", "https://example.com/lib"}, {"ref", "next"}});
+
+  const std::string script =
+      reproduction_script(reproduction(replaced_unit(), document, {"after", nullptr, ""}));
+
+  EXPECT_TRUE(shell_reads(script)) << script;
+  EXPECT_THAT(script, HasSubstr("'https://example.com/lib' 'src/sub/.cupel-candidate/0'\n"));
+  EXPECT_THAT(script, HasSubstr("checkout -q --detach 'c0ffee'"));
+  EXPECT_THAT(
+      script,
+      HasSubstr("go mod edit '-replace=m.org/lib=./.cupel-candidate/0/lib' /staging/go.mod"));
+  EXPECT_THAT(script, HasSubstr("go mod tidy -modfile=/staging/go.mod\n"));
+  EXPECT_THAT(script, HasSubstr("cp staging/go.mod \"$dir/\"\n"));
+  EXPECT_THAT(reproduction_script(reproduction(replaced_unit(), document, {"before", nullptr, ""})),
+              Not(HasSubstr("candidate")));
+}
+
+TEST(ReproductionScript, RunsNothingInPlaceOfAChangeThatItCantMake) {
+  json vendored = replaced_unit();
+  vendored["vendored"] = true;
+  const json document = replacing({{"git", "https://example.com/lib"}});
+
+  for (const json& plan : {reproduction(vendored, document, {"after", nullptr, ""}),
+                           reproduction(replaced_unit(), json(), {"after", nullptr, ""})}) {
+    const std::string script = reproduction_script(plan);
+    EXPECT_TRUE(script.ends_with("exit 1\n")) << script;
+    EXPECT_THAT(script, Not(HasSubstr("check gocache")));
+  }
+}
+
+TEST(ReproductionScript, KnowsPrivateModulesAndOwnCachesOfOwnChecks) {
+  json one = repeated_unit();
+  one["checks"].push_back({{"check", "custom"}, {"name", "lint"}, {"command", {"lint"}}});
+  const json document = {{"sandbox", {{"private", {{"goprivate", "m.org"}, {"gonosumdb", ""}}}}}};
+
+  const std::string script =
+      reproduction_script(reproduction(one, document, {"before", nullptr, ""}));
+
+  EXPECT_THAT(script, HasSubstr("-e 'GOPRIVATE=m.org' -e GONOPROXY=none -e 'GONOSUMDB=m.org'"));
+  EXPECT_THAT(script, HasSubstr("check gocache-1 'lint'"));
+}
+
+TEST(SideNotRun, IsSaidOfAUnitThatWasNotCompared) {
+  json one = repeated_unit();
+  EXPECT_EQ(side_not_run(one, "after"), "") << "a plain validation has one side";
+  one["comparison"] = {{"before", json::object()}, {"after", nullptr}};
+
+  EXPECT_EQ(side_not_run(one, "before"), "");
+  EXPECT_EQ(side_not_run(one, "after"), "the after side of " + unit_name(one) + " was not run");
 }
 
 }  // namespace

@@ -113,10 +113,20 @@ TEST(PatchMail, IsTheSameBytesForTheSameContent) {
   EXPECT_THAT(mail, StartsWith("From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 "
                                "2001\nFrom: Cupel <cupel@localhost>\nDate: Sat, 1 Jan 2000"));
   EXPECT_THAT(mail, HasSubstr("Subject: [PATCH] Upgrade example.com/lib to v1.1.0\n"));
-  EXPECT_THAT(mail, HasSubstr("  after:  passing (failed in 0 of 1 runs)\n"));
+  EXPECT_THAT(mail, HasSubstr("  after:  passing\n"));
   EXPECT_THAT(mail, HasSubstr("Go line: 1.24 -> 1.26\n"));
   EXPECT_THAT(mail, HasSubstr("Image: sha256:a (go1.26.1)\n"));
   EXPECT_THAT(mail, HasSubstr("Check: go test ./... -> passing\n"));
+}
+
+TEST(PatchMail, IsTheSameHoweverOftenASideWasRun) {
+  json sampled = unit();
+  sampled["comparison"]["before"] = {{"outcome", "passing"}, {"failed", 1}, {"counted", 5}};
+  json once = unit();
+  once["comparison"]["before"] = {{"outcome", "passing"}, {"failed", 0}, {"counted", 1}};
+
+  EXPECT_EQ(patch_mail(describe_patch(sampled, json::object(), kDiff)),
+            patch_mail(describe_patch(once, json::object(), kDiff)));
 }
 
 TEST(PatchMail, HasTheTimeOfTheCommitThatItAppliesTo) {

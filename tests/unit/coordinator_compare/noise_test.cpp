@@ -98,7 +98,10 @@ TEST(Noise, AMeasuredShareGivesTheExpectation) {
   EXPECT_NEAR(out.differ_share, 0.42, 1e-9);
   EXPECT_NEAR(out.false_regressed, 1000 * false_regression(0.3, 3, 3), 1e-6);
   EXPECT_GE(out.bound, out.false_regressed);
-  EXPECT_NEAR(out.bound, 420.0 / 128, 1e-3);
+  EXPECT_NEAR(out.bound, 1000.0 / 256, 1e-2) << "no sample makes it more than the worst of all";
+  // Clopper-Pearson: 20 of 100 are at most 0.27720 with 95 % confidence.
+  EXPECT_NEAR(expected_false_regressions({.pairs = 100, .differ = 20}, 1000, 3, 3).bound,
+              277.20 / 128, 1e-3);
 }
 
 TEST(Noise, WithoutASampleOnlyTheBoundIsKnown) {
@@ -108,11 +111,23 @@ TEST(Noise, WithoutASampleOnlyTheBoundIsKnown) {
   EXPECT_NEAR(out.bound, 1.0, 1e-3);  // at p = 1/2: 2^-8 of the units
 }
 
-TEST(Noise, AQuietSampleExpectsNothing) {
+TEST(Noise, AQuietSampleExpectsNothingAndSaysHowMuchThatIsWorth) {
   const Expectation out = expected_false_regressions({.pairs = 50, .differ = 0}, 1000, 3, 3);
+  const Expectation tiny = expected_false_regressions({.pairs = 1, .differ = 0}, 1000, 3, 3);
+  const Expectation unknown = expected_false_regressions({}, 1000, 3, 3);
 
   EXPECT_EQ(out.false_regressed, 0);
-  EXPECT_EQ(out.bound, 0);
+  // Three in fifty could differ all the same: 1 - 0.05^(1/50).
+  EXPECT_NEAR(out.bound, 1000 * 0.05816 / 128, 1e-3);
+  EXPECT_EQ(tiny.bound, unknown.bound) << "one quiet unit says nothing about the others";
+}
+
+TEST(Noise, TheBoundOfALargeSampleComesNearToWhatItShows) {
+  const Expectation out = expected_false_regressions({.pairs = 100'000, .differ = 42'000}, 1, 3, 3);
+  const Expectation all = expected_false_regressions({.pairs = 2, .differ = 2}, 1, 3, 3);
+
+  EXPECT_NEAR(out.bound * 128, 0.42, 0.005);
+  EXPECT_EQ(all.bound, expected_false_regressions({}, 1, 3, 3).bound);
 }
 
 TEST(Noise, FewerNeededRepeatsLetMoreThrough) {

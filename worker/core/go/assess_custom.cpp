@@ -25,7 +25,13 @@ void exit_finding(const Surroundings& around, std::string_view name, Findings& f
   std::string message =
       "check " + std::string(name) + " ended with exit code " + std::to_string(report.exit_code);
   const std::string said = output.message(kMessageBytesMax - 256);
-  if (!said.empty()) message += ": " + said;
+  if (!said.empty()) {
+    message += ": " + said;
+  } else if (report.exit_code == 127) {
+    message += ": neither the image nor the repository has such a command";
+  } else if (report.exit_code == 126) {
+    message += ": the command is there and can't be run";
+  }
   if (output.no_space) {
     findings.obstacle(FindingKind::resource_limit, Reason::resource_disk, {}, name, message);
   } else {
@@ -69,10 +75,14 @@ Assessment assess_custom(const Surroundings& around, std::string_view name) {
       auto read = read_sarif(report.out.bytes);
       if (!read) {
         // What was to be read can't be: neither a pass nor a failure is proven.
+        Output told;
+        told.add(report.err.bytes);
+        const std::string words = told.message(kMessageBytesMax - 256);
         findings.obstacle(FindingKind::environment, Reason::parse_failed, {}, name,
                           "check " + std::string(name) + " ended with exit code " +
                               std::to_string(report.exit_code) +
-                              " and printed no SARIF 2.1.0 document");
+                              " and printed no SARIF 2.1.0 document" +
+                              (words.empty() ? "" : ": " + words));
         return out;
       }
       said = *std::move(read);
