@@ -32,14 +32,9 @@ const char* action_of(Verb verb) {
 Result<json> order_of(const Request& request) {
   json body = json::object();
   if (!request.labels.empty()) {
-    json labels = json::object();
-    for (const std::string& label : request.labels) {
-      const std::size_t sign = label.find('=');
-      if (sign == std::string::npos || sign == 0)
-        return Error{Errc::usage, "\"" + label + "\" is not key=value", "", ""};
-      labels[label.substr(0, sign)] = label.substr(sign + 1);
-    }
-    body["labels"] = std::move(labels);
+    auto labels = labels_from(request.labels);
+    if (!labels) return labels.error();
+    body["labels"] = *std::move(labels);
   }
   if (!request.deadline.empty()) {
     const auto deadline = text::parse_duration(request.deadline).value_or(std::chrono::hours(0));
@@ -57,12 +52,6 @@ int list_workers(httpclient::Client& client, Console& console) {
   console.out(console.json() ? dumped(*answer)
                              : worker_table(list_of(*answer, "workers"), console.out_columns()));
   return kExitDone;
-}
-
-void print_worker(const json& worker, Console& console) {
-  const std::string note = worker_note(worker);
-  console.out(text_of(worker, "id") + " (" + text_of(worker, "name") +
-              "): " + text_of(worker, "state") + (note.empty() ? "" : ", " + note) + "\n");
 }
 
 int list_campaigns(const Request& request, httpclient::Client& client, Console& console) {
@@ -120,12 +109,14 @@ int run_worker(const Request& request, Console& console) {
             : "/api/v1/workers/" + httpclient::percent_encoded(request.subject) + "/" + action;
     const auto answer = client.post(target, body->dump());
     if (!answer) return fail(console, answer.error());
+    const bool undrain = request.verb == Verb::worker_undrain;
     if (console.json()) {
       console.out(dumped(*answer));
     } else if (!request.subject.empty()) {
-      print_worker(*answer, console);
+      console.out(ordered_worker(*answer, undrain));
     } else {
-      for (const json& worker : list_of(*answer, "workers")) print_worker(worker, console);
+      for (const json& worker : list_of(*answer, "workers"))
+        console.out(ordered_worker(worker, undrain));
     }
     return kExitDone;
   });
@@ -164,6 +155,7 @@ int run_deadletter(const Request& request, Console& console) {
     }
     const auto tasks = letters_named(request, client);
     if (!tasks) return fail(console, tasks.error());
+    if (tasks->empty()) console.say(request.subject + " has no open dead letters");
     const bool replay = request.verb == Verb::deadletter_replay;
     json handled = json::array();
     for (const std::string& task : *tasks) {

@@ -9,6 +9,11 @@ void add(std::string& all, const std::string& one) {
   all += (all.empty() ? "" : "; ") + one;
 }
 
+std::string tasks(double number, const char* one, const char* many) {
+  const auto count = static_cast<std::int64_t>(number);
+  return std::to_string(count) + (count == 1 ? " task " : " tasks ") + (count == 1 ? one : many);
+}
+
 std::string quarantine_note(const json& quarantine) {
   std::string text = "quarantine by the " + text_of(quarantine, "by") + " since " +
                      text_of(quarantine, "since") + ": " + text_of(quarantine, "why");
@@ -33,6 +38,35 @@ std::string worker_note(const json& worker) {
   if (const auto found = worker.find("quarantine"); found != worker.end() && found->is_object())
     add(note, quarantine_note(*found));
   return note;
+}
+
+// A worker says itself what it does, at its next heartbeat.
+std::string ordered_worker(const json& worker, bool undrain) {
+  const std::string note = worker_note(worker);
+  const std::string state = text_of(worker, "state");
+  std::string line = text_of(worker, "id") + " (" + text_of(worker, "name") + "): ";
+  line +=
+      undrain && state == "draining" ? "undrained; at its last heartbeat it still drained" : state;
+  return line + (note.empty() ? "" : ", " + note) + "\n";
+}
+
+Result<json> labels_from(std::span<const std::string> words) {
+  json labels = json::object();
+  for (const std::string& word : words) {
+    const std::size_t sign = word.find('=');
+    if (sign == std::string::npos || sign == 0) {
+      return Error{Errc::usage, "--label: \"" + word + "\" is not key=value", "",
+                   "'cupel worker ls --json' has the workers' labels"};
+    }
+    const std::string key = word.substr(0, sign);
+    if (labels.contains(key)) {
+      return Error{Errc::usage, "--label names \"" + key + "\" twice", "",
+                   "a worker must have every label that is named, and has one value of each: give "
+                   "one order for each value"};
+    }
+    labels[key] = word.substr(sign + 1);
+  }
+  return Result<json>(boost::system::in_place_value, std::move(labels));
 }
 
 std::string worker_table(const json& workers, std::size_t columns) {
@@ -73,7 +107,7 @@ std::string letter_table(const json& letters, std::size_t columns) {
         {text_of(letter, "task"), text_of(letter, "campaign"), text_of(letter, "kind"),
          text_of(letter, "state"), text_of(letter, "reason"),
          std::to_string(list_of(letter, "attempts").size()), text_of(letter, "died"),
-         text_of(letter, "repository"), text_of(letter, "message")});
+         text_of(letter, "repository"), first_line(text_of(letter, "message"), 400)});
   }
   return render(table, columns);
 }
@@ -93,8 +127,8 @@ std::string explanation_text(const json& explanation) {
 
 std::string campaign_explanation_text(const json& explanation) {
   std::string text = text_of(explanation, "campaign") + " is " + text_of(explanation, "state") +
-                     ": " + text_of(explanation, "running") + " tasks run, " +
-                     text_of(explanation, "waiting") + " wait\n";
+                     ": " + tasks(number_of(explanation, "running"), "runs", "run") + ", " +
+                     tasks(number_of(explanation, "waiting"), "waits", "wait") + "\n";
   if (number_of(explanation, "examined") < number_of(explanation, "waiting"))
     text += "of those that wait, " + text_of(explanation, "examined") + " were looked at\n";
   Table table{{"TASKS", "CAUSE", "UNTIL", "WHY", "SUCH AS"}, {}, {true}};

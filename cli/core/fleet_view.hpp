@@ -2,8 +2,10 @@
 #pragma once
 
 #include "cli/core/report_data.hpp"
+#include "common/core/error.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 
 namespace cupel::cli {
@@ -12,6 +14,10 @@ namespace cupel::cli {
 [[nodiscard]] std::string worker_table(const json& workers, std::size_t columns);
 /// What is out of the ordinary about one: drain, quarantine, why it rests.
 [[nodiscard]] std::string worker_note(const json& worker);
+/// What an order was answered with, in a line.
+[[nodiscard]] std::string ordered_worker(const json& worker, bool undrain);
+/// The `labels` of an order from words key=value: a worker needs all of them. Errors: usage.
+[[nodiscard]] Result<json> labels_from(std::span<const std::string> words);
 /// `campaigns`: as GET /api/v1/campaigns lists them.
 [[nodiscard]] std::string campaign_table(const json& campaigns, std::size_t columns);
 

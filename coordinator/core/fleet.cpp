@@ -183,8 +183,9 @@ void Fleet::restore(const WorkerControls& controls, Now now) {
   worker.quarantine_why = controls.why;
   worker.quarantine_since = controls.since;
   worker.probe_at = controls.probe_at;
-  worker.probe_due =
-      left(controls.probe_at, settings_.quarantine * (1U << kQuarantineDoublingsMax));
+  // Its round counts the pause that it is in.
+  worker.probe_due = left(controls.probe_at,
+                          controls.round == 0 ? Duration::zero() : pause_of(controls.round - 1));
   refresh_away(worker, now.mono);
 }
 
@@ -271,10 +272,14 @@ bool Fleet::attempt_ended(Handle handle, bool failed, TimePoint now) {
          std::uint64_t{failures} * 100 >= std::uint64_t{settings_.quarantine_percent} * all;
 }
 
+// How long the pause of a round is; the first one is round 0.
+Duration Fleet::pause_of(std::uint32_t round) const {
+  return settings_.quarantine * (1U << std::min(round, kQuarantineDoublingsMax));
+}
+
 // From now on, as long as its round says.
 void Fleet::pause(Worker& worker, Now now) {
-  const std::uint32_t doublings = std::min(worker.round, kQuarantineDoublingsMax);
-  const Duration pause = settings_.quarantine * (1U << doublings);
+  const Duration pause = pause_of(worker.round);
   ++worker.round;
   worker.probe_due = now.mono + pause;
   worker.probe_at = {now.wall.us +
@@ -299,6 +304,10 @@ void Fleet::set_quarantine(Handle handle, Quarantine kind, std::string why, Now 
 
 void Fleet::probe_now(Handle handle, Now now) {
   Worker& worker = workers_[handle];
+  if (worker.quarantine == Quarantine::by_operator) {
+    worker.quarantine_why =
+        "until a probe passes; the operator has released it from: " + worker.quarantine_why;
+  }
   worker.quarantine = Quarantine::automatic;
   worker.round = 0;
   worker.probe_due = now.mono;

@@ -173,6 +173,7 @@ class Fleet {
     TimePoint filled;
   };
   void refresh_away(Worker& worker, TimePoint now);
+  [[nodiscard]] Duration pause_of(std::uint32_t round) const;
   void pause(Worker& worker, Now now);
   [[nodiscard]] Obstacle lasting_obstacle(const Worker& worker) const;
   [[nodiscard]] bool audible(const Worker& worker, TimePoint now) const;

@@ -5,12 +5,6 @@
 #include <algorithm>
 
 namespace cupel::coordinator {
-namespace {
-
-constexpr Duration kRecoveredDelayMax = std::chrono::hours(1);
-
-}  // namespace
-
 UnitInfo unit_from_text(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return {};
@@ -179,9 +173,19 @@ void Machine::State::recover_task(const TaskRow& row,
   task.state = row.state;
   task.charged = row.charged;
   task.interruptions = row.interruptions;
-  task.ready = row.ready;
-  const Duration delay = std::chrono::microseconds(row.not_before.us - now.wall.us);
-  task.not_before = now.mono + std::clamp<Duration>(delay, Duration::zero(), kRecoveredDelayMax);
+  // The wall clock may have jumped either way: never longer than the whole back-off.
+  const std::uint32_t spent = std::uint32_t{row.charged} + row.interruptions;
+  const Duration whole = spent == 0 ? Duration::zero() : backoff(task, spent - 1);
+  const auto most = std::chrono::duration_cast<std::chrono::microseconds>(whole).count();
+  const std::int64_t delay = std::clamp<std::int64_t>(row.not_before.us - now.wall.us, 0, most);
+  task.not_before = now.mono + std::chrono::microseconds(delay);
+  task.ready = {std::min(row.ready.us, now.wall.us + delay)};
+  if (task.state == TaskState::leased && worker == kNoHandle) {
+    // A damaged record: nobody can answer for the attempt.
+    write(TaskReturned{row.id, row.token, TaskState::queued, row.charged, row.interruptions,
+                       now.wall, now.wall, "its record named no worker"});
+    task.state = TaskState::queued;
+  }
   const Handle handle = tasks.add(task);
 
   if (task.unit == kNoHandle) {
@@ -210,9 +214,9 @@ void Machine::State::recover_task(const TaskRow& row,
       }
     }
   }
-  if (row.state == TaskState::queued) {
+  if (task.state == TaskState::queued) {
     start_waiting(handle);
-  } else if (row.state == TaskState::leased) {
+  } else if (task.state == TaskState::leased) {
     Attempt attempt;
     attempt.id = row.id;
     attempt.token = row.token;

@@ -76,9 +76,12 @@ Api::Answer Api::list_letters(Request request) {
   }
   const Page page{*limit, std::string(request.argument("page_token"))};
   std::function<Result<std::vector<DeadLetterView>>(StoreReader&)> read =
-      [campaign, state, page](StoreReader& reader) {
-        return reader.dead_letters(campaign, state, page);
-      };
+      [campaign, state, page](StoreReader& reader) -> Result<std::vector<DeadLetterView>> {
+    if (campaign) {
+      if (const auto known = reader.campaign(*campaign); !known) return known.error();
+    }
+    return reader.dead_letters(campaign, state, page);
+  };
   const auto list = co_await parts_.readers.run(std::move(read));
   if (!list) co_return problem(list.error());
   json body = {{"deadletters", json::array()}};

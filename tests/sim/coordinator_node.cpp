@@ -14,6 +14,7 @@ void Simulation::start_coordinator() {
   machine_waiting_.clear();
   trace("coordinator starts, life " + std::to_string(life_));
   coordinator::Recovered recovered = store_.recover();
+  spoil(recovered);
   std::map<CampaignId, campaign::Campaign> parsed;
   for (const auto& row : recovered.campaigns) {
     for (const auto& submission : submissions_) {
@@ -143,6 +144,7 @@ void Simulation::commit_next() {
     Commit commit = std::move(to_commit_.front().commit);
     to_commit_.pop_front();
     committing_ = false;
+    spoil(commit.transitions);
     const bool full = now_ < disk_full_until_;
     const bool fails = full || noise(kNoiseStore, 3);
     const bool answer_lost = fails && !full && rng_.chance(500);
@@ -299,7 +301,7 @@ void Simulation::submit_campaigns() {
             return;
           }
         }
-        self->tell_machine(self->submissions_[which]);
+        self->tell_machine(self->as_it_is_asked(which));
         self->after(5s, 37, [self, which] { again(self, which); });
       }
     };

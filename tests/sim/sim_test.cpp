@@ -188,7 +188,12 @@ INSTANTIATE_TEST_SUITE_P(Bugs, PlantedBug,
                                          Planted{Plant::over_commit, "than it has slots"},
                                          Planted{Plant::early_promise, "before its commit"},
                                          Planted{Plant::no_kill, "run at once", 601},
-                                         Planted{Plant::old_token, "an old attempt made", 2015}),
+                                         Planted{Plant::old_token, "an old attempt made", 2015},
+                                         Planted{Plant::token_again, "a token did not grow"},
+                                         Planted{Plant::charged, "was charged to its task"},
+                                         Planted{Plant::one_owner, "an owner who held more"},
+                                         Planted{Plant::endless, "drain of", 38},
+                                         Planted{Plant::unheard, "a campaign did not end"}),
                          [](const auto& each) {
                            return std::string(
                                kPlantNames.at(static_cast<std::size_t>(each.param.plant)));

@@ -78,14 +78,20 @@ enum class Plant : std::uint8_t {
   early_promise,  ///< The store answers before it has written.
   no_kill,        ///< A cancelled container goes on.
   old_token,      ///< A result that came late is passed off as the live attempt's.
+  token_again,    ///< The store forgets the last reservation of numbers over a restart.
+  charged,        ///< Interruptions are recorded as failures of the task.
+  one_owner,      ///< The machine is told that everybody is one person.
+  endless,        ///< Every fifth container never ends, whatever it is told.
+  unheard,        ///< The result of every fifth task is lost each time that it is sent.
 };
-inline constexpr std::array<std::string_view, 7> kPlantNames = {
-    "none", "double_accept", "lost_result", "over_commit", "early_promise", "no_kill", "old_token"};
+inline constexpr std::array<std::string_view, 12> kPlantNames = {
+    "none",      "double_accept", "lost_result", "over_commit", "early_promise", "no_kill",
+    "old_token", "token_again",   "charged",     "one_owner",   "endless",       "unheard"};
 
 struct Options {
   std::uint64_t seed = 1;
   Duration faults = std::chrono::seconds(120);  ///< How long things go wrong.
-  Duration limit = std::chrono::hours(4);       ///< After it an open campaign counts as stuck.
+  Duration limit = std::chrono::hours(1);       ///< After it an open campaign counts as stuck.
   bool trace = false;                           ///< Print every event to stderr.
   bool calm = false;                            ///< No faults at all.
   Plant plant = Plant::none;
@@ -233,7 +239,6 @@ class Simulation {
   void to_coordinator(std::size_t index, ToCoordinator message);
   void to_worker(std::size_t index, const std::string& routing, ToWorker message);
   void deliver(std::size_t index, Way way, std::uint64_t kind, std::function<void()> arrive);
-  [[nodiscard]] ToCoordinator as_it_arrives(const ToCoordinator& message) const;
   void mend(std::size_t index);
   [[nodiscard]] static std::string process_of(const WorkerNode& node);
   [[nodiscard]] static std::string routing_of(const WorkerNode& node);
@@ -254,6 +259,15 @@ class Simulation {
   void start_twin(std::size_t index, Rng& rng);
   void terminate(std::size_t index, Rng& rng);
   void end_faults();
+
+  // ---- planted bugs (plants.cpp): each does nothing unless it was asked for
+  [[nodiscard]] ToCoordinator as_it_arrives(const ToCoordinator& message) const;
+  [[nodiscard]] bool is_unheard(const ToCoordinator& message) const;
+  [[nodiscard]] bool is_endless(Token token) const;
+  [[nodiscard]] bool is_deaf(Token token) const;
+  void spoil(coordinator::Recovered& recovered) const;
+  void spoil(std::vector<coordinator::Transition>& batch) const;
+  [[nodiscard]] coordinator::SubmitCampaign as_it_is_asked(std::size_t which) const;
 
   // ---- invariants (invariants.cpp)
   void check_invariants();

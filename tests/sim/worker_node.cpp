@@ -142,7 +142,7 @@ void Simulation::act(std::size_t index, worker::AgentAction& action) {
     start_attempt(index, *start);
   } else if (const auto* cancel = std::get_if<worker::CancelAttempt>(&action)) {
     const auto running = node.running.find(cancel->lease.token);
-    if (running == node.running.end() || options_.plant == Plant::no_kill) return;
+    if (running == node.running.end() || is_deaf(cancel->lease.token)) return;
     running->second.cancelled = true;
     trace(node.key + " cancels " + cancel->lease.task.text() + " " +
           std::string(name(cancel->why)));
@@ -172,6 +172,7 @@ void Simulation::start_attempt(std::size_t index, worker::StartAttempt& start) {
   node.running[token] = {start.lease, now_, false};
   const Duration takes = rng_.chance(50) ? std::chrono::milliseconds(rng_.between(20'000, 60'000))
                                          : std::chrono::milliseconds(rng_.between(5, 8000));
+  if (is_endless(token)) return;
   after(takes, 44, [this, index, token, generation = node.generation] {
     finish_attempt(index, token, generation, false);
   });

@@ -6,6 +6,7 @@ root, so root starts it as another user. As a program: prints one line of JSON w
 server when its standard input ends, however its parent dies.
 """
 
+import contextlib
 import glob
 import json
 import os
@@ -47,11 +48,13 @@ def another_user():
 
 
 class Cluster:
-    """`settings` go to postgresql.conf; fsync is off unless they say otherwise. `directory`: below which it is made."""
+    """`settings` go to postgresql.conf; fsync is off unless they say otherwise. `directory`: below which it is made.
+    `namespace`: of the network in which the server runs; there it listens on every address, and believes who comes."""
 
-    def __init__(self, settings=None, directory="/tmp"):
+    def __init__(self, settings=None, directory="/tmp", namespace=None):
         self.bin = programs()
         self.owner = another_user()
+        self.namespace = namespace
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="cupel-pg-", dir=directory))
         if self.owner:
             os.chown(self.dir, self.owner["user"], self.owner["group"])
@@ -67,7 +70,10 @@ class Cluster:
             passwords.chmod(0o644)
             self._run("initdb", "-D", self.data, "-U", USER, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--auth-local=trust",
                       "--auth-host=scram-sha-256", f"--pwfile={passwords}")
-            chosen = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": str(self.dir), "fsync": "off",
+            if namespace:
+                with open(self.data / "pg_hba.conf", "a") as rules:
+                    rules.write("host all all samenet trust\n")
+            chosen = {"listen_addresses": "*" if namespace else "127.0.0.1", "port": self.port, "unix_socket_directories": str(self.dir), "fsync": "off",
                       "full_page_writes": "off", "shared_buffers": "16MB", "max_connections": 60, **(settings or {})}
             with open(self.data / "postgresql.conf", "a") as conf:
                 conf.writelines(f"{name} = '{value}'\n" for name, value in chosen.items())
@@ -83,23 +89,42 @@ class Cluster:
             raise RuntimeError(f"{program}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         return done
 
-    def start(self):
+    def start(self, wait=True):
+        command, owner = [self.bin / "postgres", "-D", self.data], self.owner
+        if self.namespace:
+            # The namespace is entered as root, so who runs the server is changed in there.
+            command = ["nsenter", f"--net=/var/run/netns/{self.namespace}", "setpriv", f"--reuid={owner['user']}",
+                       f"--regid={owner['group']}", "--clear-groups", *command]
+            owner = {}
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen([self.bin / "postgres", "-D", self.data], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            cwd=self.dir, env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
-                                            start_new_session=True, **self.owner)
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.dir,
+                                            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, start_new_session=True, **owner)
         deadline = time.monotonic() + 60
-        while self._run("pg_isready", "-h", self.dir, "-p", str(self.port), "-q", check=False).returncode != 0:
+        while wait and self._run("pg_isready", "-h", self.dir, "-p", str(self.port), "-q", check=False).returncode != 0:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"PostgreSQL does not start:\n{self.log.read_text(errors='replace')}")
             time.sleep(0.02)
 
     def stop(self, how=signal.SIGQUIT):
-        """SIGINT: cleanly, its clients are sent away; SIGQUIT: as in a crash; SIGKILL never (its children would stay)."""
+        """SIGINT: cleanly, its clients are sent away; SIGQUIT: as in a crash; SIGKILL never (its children would stay: kill())."""
         if self.alive():
-            self.process.send_signal(signal.SIGCONT)
+            self.send(signal.SIGCONT)
             self.process.send_signal(how)
             self.process.wait(60)
+
+    def kill(self):
+        """All of its processes at once, as when its host loses power, but for what the kernel still writes."""
+        if self.alive():
+            self.process.send_signal(signal.SIGSTOP)  # or it would start others
+            self.send(signal.SIGKILL)
+            self.process.wait(60)
+
+    def send(self, number):
+        """To every one of its processes."""
+        pids = self.pids() if self.alive() else []
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def alive(self):
         return self.process is not None and self.process.poll() is None

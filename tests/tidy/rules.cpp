@@ -201,4 +201,29 @@ Complaints check_named_tests(const SourceFile& document, const std::set<std::str
   return complaints;
 }
 
+std::set<std::string> declared_metrics(const SourceFile& file) {
+  static const std::regex kLiteral("\"(cupel_[a-z_]+)\"");
+  std::set<std::string> found;
+  const std::sregex_iterator names(file.text.begin(), file.text.end(), kLiteral);
+  for (auto name = names; name != std::sregex_iterator(); ++name) found.insert((*name)[1].str());
+  return found;
+}
+
+Complaints check_named_metrics(const SourceFile& document, const std::set<std::string>& declared) {
+  static const std::regex kNamed("`(cupel_[a-z_]+)(\\*?)");
+  Complaints complaints;
+  const auto lines = lines_of(document.text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::sregex_iterator names(lines[i].begin(), lines[i].end(), kNamed);
+    for (auto name = names; name != std::sregex_iterator(); ++name) {
+      const std::string metric = (*name)[1].str();
+      const auto first = declared.lower_bound(metric);
+      const bool begins = first != declared.end() && first->starts_with(metric);
+      const bool known = (*name)[2].length() > 0 ? begins : declared.contains(metric);
+      if (!known) complaints.push_back(at(document, i, "no such metric: " + metric));
+    }
+  }
+  return complaints;
+}
+
 }  // namespace cupel::tidy

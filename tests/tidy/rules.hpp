@@ -45,6 +45,13 @@ using Complaints = std::vector<std::string>;
 [[nodiscard]] Complaints check_named_tests(const SourceFile& document,
                                            const std::set<std::string>& declared);
 
+/// Metrics that a file of code names in full, as literals.
+[[nodiscard]] std::set<std::string> declared_metrics(const SourceFile& file);
+
+/// A metric that a document names between backticks is declared; `name_*` is the beginning of one.
+[[nodiscard]] Complaints check_named_metrics(const SourceFile& document,
+                                             const std::set<std::string>& declared);
+
 /// Folders that a CMakeLists.txt makes into a library with LAYER core.
 [[nodiscard]] bool declares_core(std::string_view cmake_text);
 

@@ -80,6 +80,20 @@ TEST(CheckNamedTests, FindsWhatIsMissingAndRowsWithoutATest) {
             (Complaints{"docs/a.md:4: no such test: Suite.None", "docs/a.md:5: names no test"}));
 }
 
+TEST(CheckNamedMetrics, FindsWhatNoProgramHas) {
+  const std::set<std::string> declared =
+      declared_metrics({"a.cpp", "add(\"cupel_up\"); add(\"cupel_kept_total\", \"cupel help\");"});
+  EXPECT_EQ(declared, (std::set<std::string>{"cupel_up", "cupel_kept_total"}));
+  const SourceFile document{"docs/a.md",
+                            "`cupel_up` and `cupel_kept_total{how}`, `cupel_kept_*`\n"
+                            "`cupel_down`, `cupel_kept`\n`cupel_lost_*` cupel_said\n"};
+
+  EXPECT_EQ(check_named_metrics(document, declared),
+            (Complaints{"docs/a.md:2: no such metric: cupel_down",
+                        "docs/a.md:2: no such metric: cupel_kept",
+                        "docs/a.md:3: no such metric: cupel_lost_"}));
+}
+
 TEST(CheckLength, CountsLines) {
   EXPECT_TRUE(check_length({"a.cpp", "1\n2\n"}, 2).empty());
   EXPECT_FALSE(check_length({"a.cpp", "1\n2\n3\n"}, 2).empty());

@@ -121,6 +121,19 @@ TEST(Tree, NamesOnlyTestsThatExist) {
   EXPECT_TRUE(all.empty()) << told(all);
 }
 
+TEST(Tree, NamesOnlyMetricsThatExist) {
+  std::set<std::string> declared;
+  for (const SourceFile& file : tree()) {
+    if (is_code(file) && !file.path.starts_with("tests/")) declared.merge(declared_metrics(file));
+  }
+  Complaints all;
+  for (const SourceFile& file : tree()) {
+    if (file.path.ends_with(".md") && file.path != "CONTRIBUTING.md")
+      append(all, check_named_metrics(file, declared));
+  }
+  EXPECT_TRUE(all.empty()) << told(all);
+}
+
 TEST(Tree, HasNoHugeFile) {
   Complaints wished;
   Complaints refused;

@@ -84,6 +84,7 @@ void CoordinatorLink::received(const std::string& bytes) {
     spdlog::debug("a message of the coordinator is not understood: {}", message.error().text());
     return;
   }
+  coordinators_->heard(async::monotonic_now());
   const auto* refuse = std::get_if<Refuse>(&*message);
   if (refuse != nullptr && refuse->code == Errc::not_ready) {
     coordinators_->turned_away(async::monotonic_now());
@@ -95,11 +96,12 @@ void CoordinatorLink::send(std::string_view bytes) {
   if (dealer_) (void)dealer_->send(bytes);
 }
 
-// Where there is a session, this is the one who leads; a link that is moved begins with a hello.
+// Where there is a session, this is the one who leads; a new link begins with a hello.
 bool CoordinatorLink::tick(bool in_session) {
   const TimePoint now = async::monotonic_now();
   bool moved = false;
-  if (coordinators_->tick(in_session, now)) {
+  const bool linked = dealer_->state() == net::LinkState::connected;
+  if (coordinators_->tick(in_session, linked, now)) {
     const std::string& endpoint = options_.coordinators.at(coordinators_->current()).control;
     spdlog::debug("the coordinator at {} is tried", endpoint);
     log_->move(endpoint);

@@ -43,7 +43,8 @@ class CoordinatorLink {
   [[nodiscard]] Result<void> connect();
 
   void send(std::string_view bytes);
-  /// At least every 200 ms. True: it has moved to another coordinator, and there is no session.
+  /// At least every 200 ms. True: it has another connection, perhaps to another coordinator, and no
+  /// session there yet.
   [[nodiscard]] bool tick(bool in_session);
   /// The session of the control plane; 0 = none.
   void set_session(std::uint64_t session);

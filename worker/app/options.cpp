@@ -313,6 +313,8 @@ Result<std::vector<CoordinatorAddress>> coordinators_of(const config::Settings& 
   }
   std::vector<CoordinatorAddress> coordinators;
   for (std::size_t i = 0; i < control.size(); ++i) {
+    if (std::ranges::count(control, control[i]) > 1)
+      return bad("coordinator_control", "names " + control[i] + " twice");
     coordinators.push_back({control[i], bulk[i], keys.size() == 1 ? keys[0] : keys[i]});
   }
   return coordinators;

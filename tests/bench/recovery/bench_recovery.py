@@ -6,6 +6,8 @@ recovery_worker_lost: kill -9 of a worker that stays dead, until the task that i
 recovery_worker_restarted: the same worker is started again at once.
 recovery_coordinator: kill -9 with 100,000 queued tasks, until the restarted one has leased its first task; recovery_coordinator_ready
   until it answers /-/ready, and recovery_coordinator_cpu the processor time that it has used by then.
+recovery_takeover: the leader of two coordinators on PostgreSQL is killed, or stopped, with as many queued tasks, until the other one
+  has leased its first task; recovery_takeover_ready until that one leads, recovery_takeover_workers until every worker is there.
 """
 
 import argparse
@@ -13,13 +15,15 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import statistics
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "integration" / "fleet"))
+sys.path[:0] = [str(HERE.parents[1] / "integration" / folder) for folder in ("fleet", "standby")]
 import harness  # noqa: E402
+import pair as standby  # noqa: E402
 
 UNREACHABLE = (OSError, AssertionError, harness.http.client.HTTPException)
 
@@ -33,6 +37,20 @@ def until(condition, what, seconds=150):
                 return time.monotonic()
         time.sleep(0.005)
     raise AssertionError(f"{what}: not within {seconds} s")
+
+
+def moments(conditions, seconds=150):
+    """When each held for the first time, in seconds from now."""
+    began, seen = time.monotonic(), {}
+    while len(seen) < len(conditions):
+        for name in [name for name in conditions if name not in seen]:
+            with contextlib.suppress(*UNREACHABLE):
+                if conditions[name]():
+                    seen[name] = time.monotonic() - began
+        if time.monotonic() > began + seconds:
+            raise AssertionError(f"{set(conditions) - set(seen)}: not within {seconds} s")
+        time.sleep(0.005)
+    return seen
 
 
 def figure(name, values, **conditions):
@@ -89,11 +107,18 @@ def cpu_seconds(daemon):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def leases(fleet):
-    """Leases that this life of the coordinator has granted."""
-    status, text = fleet.request("GET", "/metrics")
+def leases(answer):
+    """Leases that this life of the coordinator has granted, by what it answers to GET /metrics."""
+    status, text = answer
     rows = [line.split()[-1] for line in text.decode().splitlines() if line.startswith("cupel_task_queue_wait_seconds_count")]
     return sum(map(float, rows)) if status == 200 else 0
+
+
+def submit_queued(fleet, queued):
+    status, body = fleet.request("POST", "/api/v1/campaigns", body=refused(0, queued), timeout=300,
+                                 headers={"Content-Type": "application/yaml"})
+    if status != 201:
+        raise AssertionError(f"the campaign was not taken: {status} {body[:300]!r}")
 
 
 def coordinator_restarted(options):
@@ -101,10 +126,7 @@ def coordinator_restarted(options):
     first, ready, cpu = [], [], []
     try:
         fleet.request("POST", "/api/v1/workers/w1/drain", body="{}")
-        status, body = fleet.request("POST", "/api/v1/campaigns", body=refused(0, options.queued), timeout=300,
-                                     headers={"Content-Type": "application/yaml"})
-        if status != 201:
-            raise AssertionError(f"the campaign was not taken: {status} {body[:300]!r}")
+        submit_queued(fleet, options.queued)
         for _ in range(options.rounds):
             # So that the restarted one has work to give as soon as it can.
             fleet.request("POST", "/api/v1/workers/w1/undrain", body="{}")
@@ -113,7 +135,7 @@ def coordinator_restarted(options):
             fleet.start_coordinator(wait=False)
             ready.append(until(lambda: fleet.request("GET", "/-/ready", timeout=5)[0] == 200, "the coordinator is ready") - began)
             cpu.append(cpu_seconds(fleet.coordinator))
-            first.append(until(lambda: leases(fleet) > 0, "a task was leased") - began)
+            first.append(until(lambda: leases(fleet.request("GET", "/metrics")) > 0, "a task was leased") - began)
             fleet.request("POST", "/api/v1/workers/w1/drain", body="{}")
     finally:
         fleet.close(check=False)
@@ -122,13 +144,54 @@ def coordinator_restarted(options):
     figure("recovery_coordinator", first, queued=options.queued, workers=1)
 
 
+def taken_over(options):
+    times = {how: [] for how in ("kill -9", "SIGSTOP")}
+    fleet = standby.Pair(options.bin, workers=2)
+    workers = {worker.name for worker in fleet.workers}
+    try:
+        order_all(fleet, "drain")
+        submit_queued(fleet, options.queued)
+        for number in range(2 * options.rounds):
+            how = list(times)[number % 2]
+            gone, other = fleet.active, fleet.standby()
+            granted = leases(metrics_of(other))
+            order_all(fleet, "undrain")
+            gone.signal(signal.SIGKILL if how == "kill -9" else signal.SIGSTOP)
+            times[how].append(moments({"recovery_takeover_ready": lambda: other.readiness() == "",
+                                       "recovery_takeover_workers": lambda: fleet.connected(other) == workers,
+                                       "recovery_takeover": lambda: leases(metrics_of(other)) > granted}))
+            fleet.wait_for_leader(other_than=gone)
+            order_all(fleet, "drain")
+            if how == "kill -9":
+                gone.process.wait(10)
+                gone.start()
+            else:
+                gone.signal(signal.SIGCONT)
+            until(lambda: "standby: coordinator" in (gone.readiness() or ""), "the old leader stands by")
+    finally:
+        fleet.close(check=False)
+    for how, rounds in times.items():
+        for name in rounds[0]:
+            figure(name, [seen[name] for seen in rounds], how=how, queued=options.queued, workers=2)
+
+
+def order_all(fleet, order):
+    for worker in fleet.workers:
+        fleet.request("POST", f"/api/v1/workers/{worker.name}/{order}", body="{}")
+
+
+def metrics_of(coordinator):
+    status, _, text = coordinator.ask("GET", "/metrics")
+    return status, text
+
+
 def main():
     arguments = argparse.ArgumentParser(prog="ops/bench recovery")
     arguments.add_argument("--bin", default=os.environ.get("CUPEL_BIN_DIR"), help="directory of the built programs")
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--queued", type=int, default=100_000)
     arguments.add_argument("--lease-ms", type=int, default=30_000)
-    arguments.add_argument("--only", choices=["lost", "restarted", "coordinator"])
+    arguments.add_argument("--only", choices=["lost", "restarted", "coordinator", "takeover"])
     options = arguments.parse_args()
     harness.clean_up_on_term()
     if options.only in (None, "lost"):
@@ -137,6 +200,8 @@ def main():
         worker_lost(options, restarted=True)
     if options.only in (None, "coordinator"):
         coordinator_restarted(options)
+    if options.only in (None, "takeover"):
+        taken_over(options)
 
 
 if __name__ == "__main__":

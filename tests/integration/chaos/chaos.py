@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A fleet of real parts under faults from a seed, and the verdict on what it did.
 
-Coordinator, five workers in network namespaces, a real engine of their own, SQLite. The schedule of the faults is a function of
-the seed (schedule.py) and is printed; what the machine makes of it is not. When the faults have stopped everything must come to
-its end, and the history must hold all promises (history.py).
+Coordinator, five workers in network namespaces, a real engine of their own; SQLite, or PostgreSQL and a second coordinator. The
+schedule of the faults is a function of seed and store (schedule.py) and is printed; what the machine makes of it is not. When the
+faults have stopped everything must come to its end, and the history must hold all promises (history.py).
 """
 
 import collections
@@ -19,7 +19,9 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "fleet")]
+import blows  # noqa: E402
 import chaos_fleet  # noqa: E402
+import chaos_pair  # noqa: E402
 import harness  # noqa: E402
 import history  # noqa: E402
 import own_engine  # noqa: E402
@@ -27,21 +29,17 @@ import program  # noqa: E402
 import schedule  # noqa: E402
 
 LOST = (OSError, AssertionError, ValueError, harness.http.client.HTTPException)
-# A container outlives its lease by so much at most when its worker is dead, stopped or cut from its engine: what is left of
-# the check's limit, the wrapper's slack, and the engine's own time.
-CHECK_S = 60
-OUTLIVES_S = CHECK_S + 15 + 30
 FINAL_S = 300  # for everything to end once the faults have
 
 
-class Chaos:
+class Chaos(blows.Blows):
     def __init__(self, chosen, scratch):
+        super().__init__()
         self.chosen, self.scratch = chosen, scratch
         data = pathlib.Path(chosen.engine_data)
         self.engine = own_engine.OwnEngine(data, scratch / "engine")
         self.fleet = None
         self.clients, self.promised, self.rounds = [], [], 0
-        self.excused, self.running = [], {}
         self.executions = []
 
     def say(self, text):
@@ -50,9 +48,11 @@ class Chaos:
     def open(self):
         self.engine.start()
         image = self.engine.copy_image(harness.ENGINE)
-        self.fleet = chaos_fleet.ChaosFleet(self.chosen.bin, self.engine)
+        kind = chaos_pair.ChaosPair if self.chosen.store == "postgres" else chaos_fleet.ChaosFleet
+        self.fleet = kind(self.chosen.bin, self.engine)
         self.ids = self.fleet.worker_ids()
-        print(f"seed {self.chosen.seed}, {self.chosen.seconds} s of faults, image {image}, {len(self.ids)} workers", flush=True)
+        print(f"seed {self.chosen.seed}, {self.chosen.seconds} s of faults, {self.chosen.store}, image {image}, {len(self.ids)} workers",
+              flush=True)
 
     # -- work -----------------------------------------------------------------------------------
 
@@ -63,7 +63,7 @@ class Chaos:
                    "sleep": harness.QUICK_SLEEP % 3}
         paths = [harness.quick_module(self.scratch / "modules", name + unit, script) for unit, script in scripts.items()]
         file = self.scratch / f"{name}.yaml"
-        file.write_text(harness.quick_campaign(paths, name, CHECK_S))
+        file.write_text(harness.quick_campaign(paths, name, blows.CHECK_S))
         command = [str(self.fleet.bin / "cupel"), "run", "--server", f"http://127.0.0.1:{self.fleet.http_port}", "--token-file",
                    str(self.fleet.dir / "token"), "-f", str(file), "--detach", "--json"]
         self.clients.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -85,128 +85,6 @@ class Chaos:
         if open_units < 5:
             self.submit()
 
-    # -- blows ------------------------------------------------------------------------------------
-
-    def strike(self, event):
-        self.say(str(event))
-        getattr(self, "on_" + event.kind.removeprefix("coordinator_") if event.kind.startswith("coordinator_")
-                else "on_" + event.kind)(event)
-        event.state = "struck"
-
-    def mend(self, event):
-        undo = self.running.pop(event.number, None)
-        if undo:
-            undo()
-        event.state = "mended"
-
-    def daemon(self, event):
-        return self.fleet.daemons()[event.target]
-
-    def host(self, event):
-        return self.fleet.hosts[int(event.target[1:]) - 1]
-
-    def excuse(self, event, extra=0.0):
-        """Containers of a worker that is down, stopped or cut from its engine may outlive its leases."""
-        names = [event.target] if event.target in self.ids else list(self.ids)
-        now = time.time()
-        self.excused += [(self.ids[name], now - 1, now + event.seconds + chaos_fleet.LEASE_S + extra, OUTLIVES_S) for name in names]
-
-    def on_stop(self, event):
-        daemon = self.daemon(event)
-        self.excuse(event, extra=30)
-        process = daemon.process
-        process.send_signal(signal.SIGSTOP)
-        self.running[event.number] = lambda: process.send_signal(signal.SIGCONT)
-
-    def on_term(self, event):
-        self.daemon(event).signal(signal.SIGTERM)
-
-    def on_kill(self, event):
-        self.excuse(event)
-        with self.fleet.lock:
-            self.fleet.hold_down(event.target, event.seconds)
-            self.daemon(event).kill()
-
-    def on_cut(self, event, chains=("INPUT", "OUTPUT"), share=1.0):
-        host = self.host(event)
-        host.cut(chains, share)
-        self.running[event.number] = host.mend
-
-    def on_cut_up(self, event):
-        self.on_cut(event, ("OUTPUT",))
-
-    def on_cut_down(self, event):
-        self.on_cut(event, ("INPUT",))
-
-    def on_loss(self, event):
-        self.on_cut(event, share=0.05 + 0.35 * event.amount)
-
-    def on_delay(self, event):
-        links = self.fleet.links[self.host(event)]
-        for link in links:
-            link.delay = 0.05 + 2.5 * event.amount
-
-        def undo():
-            for link in links:
-                link.delay = 0.0
-
-        self.running[event.number] = undo
-
-    def on_rate(self, event):
-        host = self.host(event)
-        self.fleet.limit_rate(host, 24 + int(200 * event.amount))
-        self.running[event.number] = lambda: self.fleet.unlimit_rate(host)
-
-    def on_twin(self, event):
-        self.excuse(event, extra=chaos_fleet.LEASE_S)
-        twin = self.fleet.start_twin(int(event.target[1:]))
-        self.running[event.number] = lambda: twin.alive() and twin.kill()
-
-    def on_disk(self, event):
-        path = self.fleet.dir / "coordinator"
-        self.fleet.fill(path)
-        self.running[event.number] = lambda: self.fleet.unfill(path)
-
-    def on_worker_disk(self, event):
-        path = self.fleet.dir / event.target
-        self.fleet.fill(path)
-        self.running[event.number] = lambda: self.fleet.unfill(path)
-
-    def on_engine_term(self, event):
-        self.excuse(event, extra=30)
-        self.engine.stop()
-        self.engine.start(wait=0)
-
-    def on_engine_kill(self, event):
-        self.excuse(event, extra=30)
-        self.engine.stop(signal.SIGKILL)
-        self.running[event.number] = lambda: self.engine.start(wait=0)
-
-    def on_engine_stop(self, event):
-        self.excuse(event, extra=30)
-        self.engine.send(signal.SIGSTOP)
-        self.running[event.number] = lambda: self.engine.send(signal.SIGCONT)
-
-    def on_clock(self, event, which):
-        far = event.amount * 7200 - 3600
-        self.fleet.set_clock(which, int(far))
-        self.running[event.number] = lambda: self.fleet.set_clock(which, 0)
-
-    def on_clock_coordinator(self, event):
-        self.on_clock(event, "coordinator")
-
-    def on_clock_workers(self, event):
-        # By a fast clock every container is past its deadline: workers may end one another's.
-        self.excuse(event, extra=30)
-        self.on_clock(event, "workers")
-
-    def on_garbage(self, event):
-        ports = [self.fleet.control_port, self.fleet.bulk_port, self.fleet.http_port]
-        noise = chaos_fleet.Noise(ports, event.kind, event.amount, event.number)
-        self.running[event.number] = noise.stop
-
-    on_slow_handshakes = on_garbage
-
     # -- the run ----------------------------------------------------------------------------------
 
     def watch_containers(self, stop):
@@ -223,7 +101,7 @@ class Chaos:
             self.executions += events.ended
 
     def run(self):
-        events = schedule.schedule(self.chosen.seed, self.chosen.seconds, chaos_fleet.WORKERS, chaos_fleet.SMALL, self.chosen.without)
+        events = planned(self.chosen)
         # One round in quiet: what a fault may not change is known to be right.
         self.began = time.monotonic()
         self.submit()
@@ -295,7 +173,7 @@ class Chaos:
         rows = self.fleet.campaigns()
         record = history.collect(self.fleet, [row["id"] for row in rows], None, self.excused)
         record.runs = self.executions
-        wrong = history.judge(record) + self.fleet.crashes()
+        wrong = history.judge(record) + self.fleet.doubts()
         wrong += [f"campaign {campaign} was promised, and is not there" for campaign in set(self.promised) - set(record.units)]
         wrong += self.lies(record)
         verdicts = collections.Counter(f"{row['verdict']}" + (f":{row['reason']}" if row["reason"] != "none" else "")
@@ -303,7 +181,7 @@ class Chaos:
         struck = [event for event in events if event.state != "planned"]
         print(f"{len(struck)} faults struck: {dict(sorted(collections.Counter(event.kind for event in struck).items()))}"
               + (f"; {len(events) - len(struck)} came too late" if len(struck) < len(events) else ""))
-        print(f"ends of processes: {dict(collections.Counter(self.fleet.ends))}")
+        print(f"ends of processes: {dict(collections.Counter(self.fleet.ends))}{self.fleet.story()}")
         print(history.figures(record))
         print(f"verdicts: {dict(verdicts.most_common())}")
         for line in wrong:
@@ -321,8 +199,7 @@ class Chaos:
                 if word in row["module"] and row["verdict"] not in (verdict, "inconclusive")]
 
     def close(self, keep):
-        for number in list(self.running):
-            self.running.pop(number)()
+        self.mend_all()
         for client in self.clients:
             client.kill()
         self.engine.send(signal.SIGCONT)
@@ -340,16 +217,22 @@ class Chaos:
         return self.run()
 
 
+def planned(chosen):
+    return schedule.schedule(chosen.seed, chosen.seconds, chaos_fleet.WORKERS, chaos_fleet.SMALL, chosen.without, chosen.store)
+
+
 def main():
     arguments = program.arguments(__doc__)
     arguments.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     arguments.add_argument("--seconds", type=int, default=600)
-    arguments.add_argument("--without", nargs="*", default=[], choices=list(schedule.KINDS), help="leave these kinds of faults out")
+    arguments.add_argument("--store", choices=["sqlite", "postgres"], default="sqlite")
+    arguments.add_argument("--without", nargs="*", default=[], choices=list(schedule.kinds_of("postgres")),
+                           help="leave these kinds of faults out")
     arguments.add_argument("--engine-data", default="/var/lib/cupel-chaos-engine", help="where the engine keeps its images")
     arguments.add_argument("--list", action="store_true", help="print the schedule alone")
     chosen = arguments.parse_args()
     if chosen.list:
-        for event in schedule.schedule(chosen.seed, chosen.seconds, chaos_fleet.WORKERS, chaos_fleet.SMALL, chosen.without):
+        for event in planned(chosen):
             print(event)
         return 0
     program.need_programs(arguments, chosen)

@@ -46,10 +46,7 @@ class ChaosFleet(harness.Fleet):
                              "disk-reserve": "256MiB", "inode-reserve": "1000",
                              "seed-dir": "/var/tmp/cupel-test-seeds"})
         try:
-            self.coordinator.environment = self.clocked("coordinator")
             self.environment = self.clocked("workers")
-            self.coordinator.terminate()
-            self.start_coordinator()
             for index in range(1, WORKERS + 1):
                 self._add_host(index)
                 self.add_worker(index)
@@ -61,22 +58,38 @@ class ChaosFleet(harness.Fleet):
 
     def start_coordinator(self, wait=True):
         if self.coordinator is None:
-            self._small_disk(self.dir / "coordinator", COORDINATOR_DISK)
+            self._small_disk(self.coordinator_disk(), COORDINATOR_DISK)
         super().start_coordinator(wait)
+
+    def coordinator_environment(self):
+        return self.clocked("coordinator")
+
+    def planes(self):
+        """Ports of the control and of the bulk plane, for each coordinator."""
+        return [self.control_port], [self.bulk_port]
+
+    def ports(self):
+        """All that strangers reach."""
+        return [port for plane in self.planes() for port in plane] + [self.http_port]
+
+    def coordinator_disk(self):
+        """The small disk that holds what a coordinator writes to files."""
+        return self.dir / "coordinator"
 
     def _add_host(self, index):
         host = harness.Host(index)
         self.hosts.append(host)
-        self.links[host] = [slow_link.SlowLink(host.outside, ("127.0.0.1", port)) for port in (self.control_port, self.bulk_port)]
+        self.links[host] = [slow_link.SlowLink(host.outside, ("127.0.0.1", port)) for plane in self.planes() for port in plane]
         if index == SMALL:
             self._small_disk(self.dir / f"w{index}", WORKER_DISK)
 
-    def ports_for(self, host):
-        return [link.port for link in self.links[host]]
+    def endpoints_for(self, host):
+        ports = iter(link.port for link in self.links[host])
+        return [",".join(f"tcp://{host.outside}:{next(ports)}" for _ in plane) for plane in self.planes()]
 
-    def _small_disk(self, path, size):
-        path.mkdir(mode=0o700)
-        harness.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", str(path)])
+    def _small_disk(self, path, size, mode=0o700):
+        path.mkdir(mode=mode)
+        harness.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode={mode:o}", "tmpfs", str(path)])
         self.mounted.append(path)
 
     def clocked(self, which):
@@ -94,6 +107,10 @@ class ChaosFleet(harness.Fleet):
     def daemons(self):
         return {"coordinator": self.coordinator, **{f"w{i}": worker for i, worker in enumerate(self.workers, 1)}}
 
+    def struck(self, event):
+        """The name of the daemon that an event is for."""
+        return event.target
+
     def hold_down(self, name, seconds):
         self.downs[name] = time.monotonic() + seconds
 
@@ -105,15 +122,19 @@ class ChaosFleet(harness.Fleet):
                     continue
                 self.ends.append((name, daemon.process.returncode))
                 self.hold_down(name, 0.5)
-                if name == "coordinator":
-                    self.start_coordinator(wait=False)
-                else:
-                    self.start_worker(int(name[1:]), wait=False)
+                daemon.start()
 
     def crashes(self):
         """Ends that nobody asked for: by a signal of the process itself, such as an abort."""
         asked = {-signal.SIGKILL, -signal.SIGTERM}
         return [f"{name} ended with {code}" for name, code in self.ends if code not in asked and code not in OWN_ENDS]
+
+    def story(self):
+        return ""
+
+    def doubts(self):
+        """What is wrong with the fleet itself when all is over."""
+        return self.crashes()
 
     # -- blows ------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A real fleet's history is good, and no longer so when a double accept, a lost result or a leftover container is planted."""
 
+import contextlib
 import os
 import pathlib
 import sqlite3
@@ -8,9 +9,10 @@ import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "fleet")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "fleet"), str(HERE.parent / "standby")]
 import harness  # noqa: E402
 import history  # noqa: E402
+import pair as standby  # noqa: E402
 
 BIN = os.environ.get("CUPEL_BIN_DIR") or sys.exit("CUPEL_BIN_DIR names the directory of the built programs")
 
@@ -18,7 +20,7 @@ BIN = os.environ.get("CUPEL_BIN_DIR") or sys.exit("CUPEL_BIN_DIR names the direc
 class Planted(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.fleet = harness.Fleet(BIN, workers=1, namespaces=False)
+        cls.fleet = cls.open_fleet()
         cls.addClassCleanup(cls.fleet.close)
         cls.events = harness.engine_api.ContainerEvents(cls.fleet.engine)
         cls.addClassCleanup(cls.events.close)
@@ -26,12 +28,19 @@ class Planted(unittest.TestCase):
         cls.campaign = cls.fleet.submit(harness.campaign_of(paths))
         rows = cls.fleet.wait(cls.campaign)
         cls.task = rows[0]["task"]
-        with cls.store() as store:
-            cls.number = store.execute("SELECT task FROM results ORDER BY at_us DESC LIMIT 1").fetchone()[0]
+        cls.number = cls.sql("SELECT task FROM results ORDER BY at_us DESC LIMIT 1")
 
     @classmethod
-    def store(cls):
-        return sqlite3.connect(cls.fleet.dir / "coordinator" / "store.db", timeout=30)
+    def open_fleet(cls):
+        return harness.Fleet(BIN, workers=1, namespaces=False)
+
+    @classmethod
+    def sql(cls, *statements):
+        """The last one's first value."""
+        with contextlib.closing(sqlite3.connect(cls.fleet.dir / "coordinator" / "store.db", timeout=30)) as store, store:
+            for statement in statements:
+                row = store.execute(statement).fetchone()
+            return row and row[0]
 
     def judged(self):
         return history.judge(history.collect(self.fleet, [self.campaign], self.events))
@@ -41,22 +50,18 @@ class Planted(unittest.TestCase):
         self.assertGreater(len(self.events.ended), 2)
 
     def test_2_a_second_accepted_result_is_seen(self):
-        with self.store() as store:
-            store.execute("INSERT INTO attempts (token, task, worker, started_us, ended_us, how) "
-                          "VALUES (1000001, ?, 1, 0, 0, 'failing')", [self.number])
+        self.sql("INSERT INTO attempts (token, task, worker, started_us, ended_us, how) "
+                 f"VALUES (1000001, {self.number}, 1, 0, 0, 'failing')")
         wrong = self.judged()
-        with self.store() as store:
-            store.execute("DELETE FROM attempts WHERE token > 1000000")
+        self.sql("DELETE FROM attempts WHERE token > 1000000")
         self.assertTrue(any(f"{self.task}: more than one result was accepted" in line for line in wrong), wrong)
         self.assertEqual(self.judged(), [])
 
     def test_3_a_lost_result_is_seen(self):
-        with self.store() as store:
-            row = store.execute("SELECT * FROM results WHERE task = ?", [self.number]).fetchone()
-            store.execute("DELETE FROM results WHERE task = ?", [self.number])
+        self.sql(f"CREATE TABLE kept AS SELECT * FROM results WHERE task = {self.number}",
+                 f"DELETE FROM results WHERE task = {self.number}")
         wrong = self.judged()
-        with self.store() as store:
-            store.execute("INSERT INTO results VALUES (?, ?, ?, ?)", row)
+        self.sql("INSERT INTO results SELECT * FROM kept", "DROP TABLE kept")
         self.assertTrue(any(f"{self.task} is done, but its accepted result is lost" in line for line in wrong), wrong)
         self.assertEqual(self.judged(), [])
 
@@ -71,6 +76,17 @@ class Planted(unittest.TestCase):
             self.fleet.engine.remove(made["Id"])
         self.assertTrue(any(line.startswith(f"leftover container {made['Id'][:12]}") for line in wrong), wrong)
         self.assertEqual(self.judged(), [])
+
+
+class PlantedOnPostgres(Planted):
+    @classmethod
+    def open_fleet(cls):
+        return standby.Pair(BIN, workers=1)
+
+    @classmethod
+    def sql(cls, *statements):
+        rows = cls.fleet.postgres.sql("; ".join(statements), "fleet")
+        return rows and rows[0]
 
 
 if __name__ == "__main__":

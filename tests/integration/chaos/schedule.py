@@ -32,6 +32,16 @@ KINDS = {
     "garbage": (3, 3, 10, "ports"),                # bytes that are no greeting, on every port
     "slow_handshakes": (2, 5, 15, "ports"),        # many connections that never get on
 }
+# With PostgreSQL, where "coordinator" is the one that leads just then.
+DATABASE_KINDS = {
+    "database_kill": (3, 0, 4, "database"),     # SIGKILL of all its processes; down for so long
+    "database_stop": (3, 2, 15, "database"),
+    "database_term": (2, 0, 0, "database"),     # sends its clients away and ends; the supervisor starts it again
+    "database_backend": (2, 0, 0, "database"),  # one of its processes is killed, and it starts anew by itself
+    "database_cut": (3, 3, 20, "database"),     # from both coordinators
+    "leader_cut": (4, 3, 20, "database"),       # from the one that leads
+    "database_disk": (2, 2, 8, "database"),     # its file system is full
+}
 GAP = (1.0, 4.0)  # between two blows
 
 
@@ -53,15 +63,20 @@ class Event:
         return f"#{self.number} {self.at:6.1f} s {self.kind} {self.target} for {self.seconds:.1f} s ({self.amount:.2f})"
 
 
-def schedule(seed, seconds, workers, small, without=()):
+def kinds_of(store):
+    return KINDS | DATABASE_KINDS if store == "postgres" else KINDS
+
+
+def schedule(seed, seconds, workers, small, without=(), store="sqlite"):
     """Events until `seconds`; `small` is the worker whose disk can be filled."""
     rng = random.Random(seed)
-    kinds = [kind for kind in KINDS if kind not in without]
-    weights = [KINDS[kind][0] for kind in kinds]
+    known = kinds_of(store)
+    kinds = [kind for kind in known if kind not in without]
+    weights = [known[kind][0] for kind in kinds]
     events, free, now = [], {}, rng.uniform(*GAP)
     while now < seconds:
         kind = rng.choices(kinds, weights)[0]
-        _, shortest, longest, strikes = KINDS[kind]
+        _, shortest, longest, strikes = known[kind]
         target = f"w{rng.randint(1, workers)}" if strikes == "worker" else f"w{small}" if strikes == "disk" else strikes
         lasts, amount = rng.uniform(shortest, longest), rng.random()
         # Its end lies before the end of the faults, and a second blow comes after a rest.

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """What a fleet promises when parts of it die: the same verdicts, one accepted result a task, nothing left over."""
 
+import contextlib
 import os
+import pathlib
+import shutil
 import sys
 import time
 import unittest
@@ -10,6 +13,28 @@ sys.path.insert(0, os.path.dirname(__file__))
 import harness  # noqa: E402
 
 BIN = os.environ.get("CUPEL_BIN_DIR") or sys.exit("CUPEL_BIN_DIR names the directory of the built programs")
+
+
+class NamedFleet(harness.Fleet):
+    """Its one worker knows the coordinator by a name, which its host looks up in a file of its own."""
+
+    names = None
+
+    def endpoints_for(self, host):
+        self.names = pathlib.Path("/etc/netns") / host.name
+        self.names.mkdir(parents=True)
+        self.point_to(host.outside)
+        return tuple(f"tcp://coordinator.test:{port}" for port in (self.control_port, self.bulk_port))
+
+    def point_to(self, address):
+        (self.names / "hosts").write_text(f"127.0.0.1 localhost\n{address} coordinator.test\n")
+
+    def close(self, *arguments, **keywords):
+        super().close(*arguments, **keywords)
+        if self.names:
+            shutil.rmtree(self.names, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                self.names.parent.rmdir()
 
 
 def make_units(directory, passing, failing, slow=0, seconds=3):
@@ -114,6 +139,53 @@ class Faults(FleetCase):
         time.sleep(30)  # the fault itself
         fleet.hosts[victim - 1].mend()
         self.finish(fleet, campaign, events)
+
+    def test_a_result_waits_out_a_term_without_a_coordinator(self):
+        fleet = self.fleet(workers=1, worker_settings={"drain-limit": "5s", "post-run": "5s"})
+        path = harness.quick_module(fleet.dir / "repositories", "slow0", harness.QUICK_SLEEP % 6)
+        campaign = fleet.submit(harness.quick_campaign([path], "slow"))
+        events = fleet.events(campaign, 300)
+        self.first_execute(fleet, events)
+        outbox, worker = fleet.dir / "w1" / "outbox", fleet.workers[0]
+        self.until(fleet, lambda: any("check.sh" in run["Command"] for run in fleet.own_containers()), "the check runs")
+        fleet.hosts[0].cut()
+        self.until(fleet, lambda: list(outbox.glob("*.result")), "its result waits")
+        began = time.monotonic()
+        self.assertEqual(worker.terminate(60), 0, worker.tail())
+        print(f"ended {time.monotonic() - began:.1f} s after TERM", flush=True)
+        self.assertLess(time.monotonic() - began, 5 + 5 + 5, worker.tail())
+        self.assertTrue(list(outbox.glob("*.result")), worker.tail())
+        fleet.hosts[0].mend()
+        fleet.start_worker(1)
+        for _ in events:
+            pass
+        self.expect(fleet, campaign, 0, 0, 1)
+        self.assertFalse(list(outbox.glob("*.result")), worker.tail())
+
+    def until(self, fleet, condition, what, seconds=120):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"{what}: not within {seconds} s\n{fleet.tails()}")
+            time.sleep(0.1)
+
+    def test_the_name_of_the_coordinator_gets_another_address(self):
+        fleet = NamedFleet(BIN, workers=1)
+        self.addCleanup(fleet.close)
+        host = fleet.hosts[0]
+        old, new = host.outside, "10.213.1.5"
+        harness.run(["ip", "addr", "add", f"{new}/30", "dev", host.cable])
+        host.run(["ip", "addr", "add", "10.213.1.6/30", "dev", "eth0"])
+        self.assertIn("session with fleet", fleet.workers[0].tail())
+        fleet.point_to(new)
+        # The old one is silent: nothing tells the worker that nobody is there any more.
+        host.run(["iptables", "-A", "OUTPUT", "-p", "tcp", "-d", old, "-j", "DROP"])
+        host.run(["iptables", "-A", "INPUT", "-p", "tcp", "-s", old, "-j", "DROP"])
+        began = time.monotonic()
+        self.until(fleet, lambda: fleet.workers[0].tail(100_000).count("session with fleet") == 2, "a session at the new one", 40)
+        print(f"a session at the new address after {time.monotonic() - began:.1f} s", flush=True)
+        campaign = fleet.submit(harness.campaign_of(make_units(fleet.dir / "repositories", passing=1, failing=0)))
+        fleet.wait(campaign, 120)
+        self.expect(fleet, campaign, 1, 0)
 
 
 if __name__ == "__main__":

@@ -200,7 +200,8 @@ class Fleet:
                        "--ready-file", self.dir / "coordinator.json", "--token-file", self.dir / "token"]
             for name, value in self.coordinator_settings.items():
                 command += [f"--{name}", str(value)]
-            self.coordinator = Daemon("coordinator", [str(part) for part in command], self.dir / "coordinator.log")
+            self.coordinator = Daemon("coordinator", [str(part) for part in command], self.dir / "coordinator.log",
+                                      self.coordinator_environment())
         with contextlib.suppress(FileNotFoundError):
             (self.dir / "coordinator.json").unlink()
         self.coordinator.start()
@@ -211,11 +212,12 @@ class Fleet:
         key, public = self._make_key(f"w{index}")
         with open(self.trusted, "a") as trusted:
             trusted.write(f"w{index} {public}\n")
-        self.coordinator.signal(signal.SIGHUP)
+        for coordinator in self.coordinators():
+            coordinator.signal(signal.SIGHUP)
         host = self.hosts[index - 1]
-        control, bulk = self.ports_for(host)
+        control, bulk = self.endpoints_for(host)
         command = [self.bin / "cupel-worker", "--config", self.config, "--data-dir", self.dir / f"w{index}", "--name", f"w{index}",
-                   "--coordinator-control", f"tcp://{host.outside}:{control}", "--coordinator-bulk", f"tcp://{host.outside}:{bulk}",
+                   "--coordinator-control", control, "--coordinator-bulk", bulk,
                    "--coordinator-key", self.ready["public_key"], "--key-file", key, "--slots", self.slots,
                    "--metrics-listen", "127.0.0.1:0", "--ready-file", self.dir / f"w{index}.json"]
         for name, value in self.worker_settings.items():
@@ -225,9 +227,15 @@ class Fleet:
         self.workers.append(worker)
         self.start_worker(index)
 
-    def ports_for(self, host):
-        """Where a worker on this host finds the control and the bulk plane."""
-        return self.control_port, self.bulk_port
+    def coordinators(self):
+        return [self.coordinator]
+
+    def coordinator_environment(self):
+        return None
+
+    def endpoints_for(self, host):
+        """Where a worker on this host finds the control and the bulk plane, in a worker's own words."""
+        return f"tcp://{host.outside}:{self.control_port}", f"tcp://{host.outside}:{self.bulk_port}"
 
     def start_worker(self, index, wait=True):
         ready = self.dir / f"w{index}.json"

@@ -23,19 +23,20 @@ def free_port():
 
 
 class Coordinator(harness.Daemon):
-    """One of the pair."""
+    """One of the pair, which says where it finds the database."""
 
-    def __init__(self, pair, name):
+    def __init__(self, pair, name, environment=None):
         self.directory = pair.dir / name
         self.control, self.bulk, self.http = (free_port() for _ in range(3))
-        settings = {"config": pair.config, "data-dir": self.directory, "name": name, "store": pair.store, "shared-dir": pair.dir / "shared",
+        settings = {"config": pair.config, "data-dir": self.directory, "name": name, "store": pair.store_for(name),
+                    "shared-dir": pair.dir / "shared",
                     "listen": f"127.0.0.1:{self.http}", "control": f"tcp://127.0.0.1:{self.control}",
                     "bulk": f"tcp://127.0.0.1:{self.bulk}", "key-file": pair.dir / "coordinator.key", "trusted-keys": pair.trusted,
                     "token-file": pair.dir / "token", "ready-file": pair.dir / f"{name}.json", **pair.coordinator_settings}
         command = [str(pair.bin / "cupel-coordinator")]
         for key, value in settings.items():
             command += [f"--{key}", str(value)]
-        super().__init__(name, command, pair.dir / f"{name}.log")
+        super().__init__(name, command, pair.dir / f"{name}.log", environment)
 
     def ask(self, method, path, body=None, token=None, timeout=5):
         connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=timeout)
@@ -52,6 +53,11 @@ class Coordinator(harness.Daemon):
         except (OSError, http.client.HTTPException):
             return None
         return "" if status == 200 else json.loads(body)["detail"]
+
+
+def leading(coordinators):
+    """The one of them that is ready right now."""
+    return next((c for c in coordinators if c.alive() and c.readiness() == ""), None)
 
 
 class Pair(harness.Fleet):
@@ -85,9 +91,15 @@ class Pair(harness.Fleet):
         self.coordinator = self.pair[0]
         self.wait_until(lambda: "standby" in (self.pair[1].readiness() or ""), "a coordinator that stands by")
 
+    def store_for(self, name):
+        return self.store
+
+    def coordinators(self):
+        return self.pair
+
     def leader(self, but=None):
         """Who is ready right now; one that stands still is not to be asked."""
-        return next((c for c in self.pair if c is not but and c.alive() and c.readiness() == ""), None)
+        return leading(c for c in self.pair if c is not but)
 
     def wait_for_leader(self, seconds=30, other_than=None):
         def found():
@@ -119,26 +131,12 @@ class Pair(harness.Fleet):
 
     # -- workers --------------------------------------------------------------------------------
 
-    def add_worker(self, index):
-        key, public = self._make_key(f"w{index}")
-        with open(self.trusted, "a") as trusted:
-            trusted.write(f"w{index} {public}\n")
-        for coordinator in self.pair:
-            coordinator.signal(signal.SIGHUP)
-        settings = {"config": self.config, "data-dir": self.dir / f"w{index}", "name": f"w{index}",
-                    "coordinator-control": ",".join(f"tcp://127.0.0.1:{c.control}" for c in self.pair),
-                    "coordinator-bulk": ",".join(f"tcp://127.0.0.1:{c.bulk}" for c in self.pair),
-                    "coordinator-key": self.ready["public_key"], "key-file": key, "slots": self.slots,
-                    "metrics-listen": "127.0.0.1:0", "ready-file": self.dir / f"w{index}.json", **self.worker_settings}
-        command = [str(self.bin / "cupel-worker")]
-        for name, value in settings.items():
-            command += [f"--{name}", str(value)]
-        worker = harness.Daemon(f"w{index}", command, self.dir / f"w{index}.log", self.environment)
-        self.workers.append(worker)
-        if self.with_engine:
-            self.start_worker(index)
-        else:
-            worker.start()
+    def endpoints_for(self, host):
+        return (",".join(f"tcp://{host.outside}:{c.control}" for c in self.pair),
+                ",".join(f"tcp://{host.outside}:{c.bulk}" for c in self.pair))
+
+    def start_worker(self, index, wait=True):
+        super().start_worker(index, wait and self.with_engine)
 
     def token(self):
         return (self.dir / "token").read_text().split()[0]

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace cupel::cli {
 namespace {
@@ -37,6 +39,28 @@ TEST(WorkerNote, NamesTheDrainItsDeadlineAndTheQuarantine) {
             "5 of 6 failed; probed at 2026-01-01T00:01:00Z");
   one["quarantine"]["probing"] = true;
   EXPECT_THAT(worker_note(one), HasSubstr("a probe is under way"));
+}
+
+TEST(OrderedWorker, SaysWhatAWorkerThatHasNotHeardOfItYetStillDoes) {
+  json one = worker();
+  EXPECT_EQ(ordered_worker(one, true), "w-1 (build-1): idle\n");
+  one["state"] = "draining";
+
+  EXPECT_EQ(ordered_worker(one, true),
+            "w-1 (build-1): undrained; at its last heartbeat it still drained\n");
+  one["draining"] = true;
+  EXPECT_EQ(ordered_worker(one, false), "w-1 (build-1): draining, drained\n");
+}
+
+TEST(LabelsFrom, TakesEachKeyOnce) {
+  const std::vector<std::string> good = {"zone=a", "disk=ssd=fast"};
+  const std::vector<std::string> twice = {"zone=a", "zone=b"};
+  const std::vector<std::string> no_value = {"zone"};
+
+  EXPECT_EQ(labels_from(good).value(), (json{{"zone", "a"}, {"disk", "ssd=fast"}}));
+  EXPECT_EQ(labels_from(twice).error().code, Errc::usage);
+  EXPECT_THAT(labels_from(twice).error().what, HasSubstr("\"zone\" twice"));
+  EXPECT_EQ(labels_from(no_value).error().code, Errc::usage);
 }
 
 TEST(WorkerTable, HasALineForEachWorker) {
@@ -84,13 +108,15 @@ TEST(CampaignExplanationText, HasALineForEachCause) {
 
   const std::string text = campaign_explanation_text(explanation);
 
-  EXPECT_THAT(text, ::testing::StartsWith("c-1 is running: 0 tasks run, 1200 wait\n"));
+  EXPECT_THAT(text, ::testing::StartsWith("c-1 is running: 0 tasks run, 1200 tasks wait\n"));
   EXPECT_THAT(text, HasSubstr("1000 were looked at"));
   EXPECT_THAT(text, ::testing::ContainsRegex("990 +disk +.*below its disk watermark +t-7"));
   EXPECT_EQ(standstill(explanation),
             "nothing runs: worker a is below its disk watermark (and 1 more reasons)");
   json running = explanation;
   running["running"] = 1;
+  EXPECT_THAT(campaign_explanation_text(running),
+              HasSubstr("running: 1 task runs, 1200 tasks wait"));
   EXPECT_EQ(standstill(running), std::nullopt);
   EXPECT_EQ(standstill({{"running", 0}, {"groups", json::array()}}), std::nullopt);
 }
@@ -104,9 +130,13 @@ TEST(LetterTable, CountsTheAttempts) {
                          {"attempts", {{{"how", "engine"}}, {{"how", "lost"}}}},
                          {"died", "t"},
                          {"repository", "r"},
-                         {"message", "given up"}}};
+                         {"message", "given up\nNo such container"}}};
 
-  EXPECT_THAT(letter_table(letters, 0), ::testing::ContainsRegex("engine +2 +t +r +given up"));
+  const std::string table = letter_table(letters, 0);
+
+  EXPECT_THAT(table, ::testing::ContainsRegex("engine +2 +t +r +given up"));
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2)
+      << "a line for the heads, one a letter";
 }
 
 }  // namespace

@@ -174,6 +174,9 @@ TEST_F(ControlTest, ADeadLetterIsReplayedToAVerdict) {
   EXPECT_EQ(summary["verdicts"]["passing"], 1);
   EXPECT_EQ(refused(path + "/replay"), Errc::conflict);
   EXPECT_TRUE(get("/api/v1/deadletters")["deadletters"].empty());
+  EXPECT_TRUE(get("/api/v1/deadletters?campaign=" + campaign)["deadletters"].empty());
+  EXPECT_EQ(client().get("/api/v1/deadletters?campaign=" + CampaignId{424'242}.text()).error().code,
+            Errc::not_found);
 }
 
 TEST_F(ControlTest, ADroppedDeadLetterIsListedNoMore) {

@@ -20,25 +20,33 @@ class UpgradeTest : public DaemonTest {
     peer_.reset();
     DaemonTest::TearDown();
   }
+  void tell(const ToCoordinator& message) {
+    std::string bytes = wire::encode(message);
+    // The envelope begins with the protocol of the writer, behind the table and the root's pointer.
+    constexpr std::size_t kProtocolAt = 16;
+    ASSERT_EQ(bytes.at(kProtocolAt), static_cast<char>(kProtocolVersionMax));
+    bytes.at(kProtocolAt) = static_cast<char>(written_in_);
+    peer_->raw(net::Plane::control, bytes);
+  }
   void say_hello(std::uint32_t protocol_min, std::uint32_t protocol_max) {
     Hello hello = peer_->hello();
     hello.protocol_min = protocol_min;
     hello.protocol_max = protocol_max;
-    peer_->tell(hello);
+    tell(hello);
   }
   /// One task from its lease to its acknowledgement.
   void expect_to_work(const Welcome& welcome) {
     const std::string campaign =
         submit(R"({"apiVersion":"cupel/v1","kind":"Campaign","name":"one",)"
                R"("repositories":[{"module":"example.com/one@v1.0.0"}]})");
-    peer_->tell(peer_->heartbeat({}));
+    tell(peer_->heartbeat({}));
     const Lease lease = peer_->await<Lease>();
     TaskResult result;
     result.task = lease.spec.id;
     result.token = lease.token;
     result.outcome = cupel::Outcome::refused;
     result.reason = Reason::repository_not_found;
-    peer_->tell(ResultMessage{result});
+    tell(ResultMessage{result});
     EXPECT_TRUE(peer_->await<ResultAck>().accepted);
     EXPECT_EQ(events_until_end(campaign).back()["type"], "campaign.finished");
     EXPECT_NE(welcome.session, 0U);
@@ -54,6 +62,7 @@ class UpgradeTest : public DaemonTest {
   const std::string range_ =
       std::to_string(kProtocolVersionMin) + " to " + std::to_string(kProtocolVersionMax);
   std::unique_ptr<HostilePeer> peer_;
+  std::uint32_t written_in_ = kProtocolVersionMax;
 };
 
 TEST_F(UpgradeTest, AWorkerThatBeganOneVersionEarlierWorks) {
@@ -65,6 +74,7 @@ TEST_F(UpgradeTest, AWorkerThatBeganOneVersionEarlierWorks) {
 }
 
 TEST_F(UpgradeTest, AWorkerThatIsOneVersionAheadWorksWithTheCoordinatorsOwn) {
+  written_in_ = kProtocolVersionMax + 1;
   say_hello(kProtocolVersionMin, kProtocolVersionMax + 1);
   const auto welcome = peer_->await<Welcome>();
 
@@ -79,6 +89,7 @@ TEST_F(UpgradeTest, AWorkerThatIsTooOldIsRefusedWithTheRangeThatIsSpoken) {
 }
 
 TEST_F(UpgradeTest, AWorkerThatIsTooNewIsRefusedWithTheRangeThatIsSpoken) {
+  written_in_ = kProtocolVersionMax + 2;
   say_hello(kProtocolVersionMax + 1, kProtocolVersionMax + 2);
 
   expect_to_be_refused("the coordinator speaks protocol " + range_);

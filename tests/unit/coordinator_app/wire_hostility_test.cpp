@@ -267,6 +267,7 @@ TEST_F(WireHostilityTest, AProcessThatAbortsLosesNoLease) {
 
   daemon_->signal(SIGABRT);  // as an assertion inside of the transport ends it
   EXPECT_EQ(daemon_->wait_for_end(), -SIGABRT);
+  EXPECT_TRUE(daemon_->wait_for_log("worker.joined")) << "what was said before is written";
   restart();
 
   finish(campaign);  // each task in one attempt: the leases of before

@@ -18,19 +18,48 @@ CoordinatorsSettings pair(std::uint64_t random = 1) {
 /// Ticks until it moves; how long that took.
 Duration until_move(Coordinators& coordinators, TimePoint& now) {
   const TimePoint from = now;
-  while (!coordinators.tick(false, now)) now += milliseconds(10);
+  while (!coordinators.tick(false, true, now)) now += milliseconds(10);
   return now - from;
 }
 
-TEST(Coordinators, AnOnlyOneIsNeverLeft) {
+TEST(Coordinators, AnOnlyOneThatTurnsItAwayIsNotLeft) {
   Coordinators one({.count = 1}, kStart);
-  one.turned_away(kStart);
-  for (int s = 0; s < 600; ++s) EXPECT_FALSE(one.tick(false, kStart + std::chrono::seconds(s)));
+  for (int s = 0; s < 600; ++s) {
+    const TimePoint now = kStart + std::chrono::seconds(s);
+    one.heard(now);
+    one.turned_away(now);
+    EXPECT_FALSE(one.tick(false, true, now));
+  }
+}
+
+TEST(Coordinators, AnOnlyOneThatIsNotReachedIsTriedByTheLinkItself) {
+  Coordinators one({.count = 1}, kStart);
+  for (int s = 0; s < 600; ++s) {
+    EXPECT_FALSE(one.tick(false, false, kStart + std::chrono::seconds(s)));
+  }
+}
+
+TEST(Coordinators, AConnectionToAnOnlyOneThatSaysNothingIsMadeAnewMoreAndMoreSeldom) {
+  Coordinators one({.count = 1, .random = 1}, kStart);
+  TimePoint now = kStart + std::chrono::hours(1);
+  EXPECT_FALSE(one.tick(true, true, now));
+  Duration before{};
+  for (int i = 0; i < 12; ++i) {
+    const Duration silence = until_move(one, now);
+    EXPECT_GE(silence, milliseconds(5'000));
+    EXPECT_LE(silence, milliseconds(37'500));
+    EXPECT_EQ(one.current(), 0U);
+    before = silence;
+  }
+  EXPECT_GE(before, milliseconds(29'000));
+  EXPECT_FALSE(one.tick(true, true, now));
+  EXPECT_LE(until_move(one, now), milliseconds(6'300)) << "a session begins the count anew";
 }
 
 TEST(Coordinators, WhereThereIsASessionItStays) {
   Coordinators two(pair(), kStart);
-  for (int s = 0; s < 600; ++s) EXPECT_FALSE(two.tick(true, kStart + std::chrono::seconds(s)));
+  for (int s = 0; s < 600; ++s)
+    EXPECT_FALSE(two.tick(true, true, kStart + std::chrono::seconds(s)));
   EXPECT_EQ(two.current(), 0U);
 }
 
@@ -46,7 +75,7 @@ TEST(Coordinators, ASilentOneIsLeftAfterASecondOrSo) {
 TEST(Coordinators, ALostSessionIsMissedForASecondOnly) {
   Coordinators two(pair(), kStart);
   TimePoint now = kStart + std::chrono::hours(1);
-  EXPECT_FALSE(two.tick(true, now));
+  EXPECT_FALSE(two.tick(true, true, now));
   EXPECT_LE(until_move(two, now), milliseconds(1'300));
 }
 

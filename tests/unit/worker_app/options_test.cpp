@@ -41,6 +41,16 @@ TEST(OptionsFrom, RefusesRuntimesThatSayNothingOrTooMuch) {
   }
 }
 
+TEST(OptionsFrom, RefusesACoordinatorThatIsNamedTwice) {
+  const auto options = options_with(
+      {"--coordinator-control=tcp://c.example.com:1,tcp://d.example.com:1,tcp://c.example.com:1",
+       "--coordinator-bulk=tcp://c.example.com:2,tcp://d.example.com:2,tcp://c.example.com:2"});
+
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().code, Errc::bad_config);
+  EXPECT_THAT(options.error().what, ::testing::HasSubstr("tcp://c.example.com:1 twice"));
+}
+
 TEST(OptionsFrom, RefusesRuntimesWhereThereIsNoEngineToHaveThem) {
   const auto options = options_with({"--engine=bubblewrap", "--runtimes=execute=runsc"});
 

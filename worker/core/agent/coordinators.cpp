@@ -5,7 +5,9 @@
 namespace cupel::worker {
 
 Coordinators::Coordinators(CoordinatorsSettings settings, TimePoint now)
-    : settings_(settings), leave_at_(now + settings.patience) {}
+    : settings_(settings), leave_at_(now + settings.patience), heard_(now) {
+  silence_ = spread(settings_.silence);
+}
 
 // Up to a quarter longer: a fleet that lost its coordinator doesn't knock at one moment.
 Duration Coordinators::spread(Duration duration) {
@@ -20,8 +22,24 @@ void Coordinators::turned_away(TimePoint now) {
   leave_at_ = std::min(leave_at_, leave);
 }
 
-bool Coordinators::tick(bool in_session, TimePoint now) {
-  if (settings_.count < 2) return false;
+// What isn't connected yet, or is turned away, is tried again by the link itself.
+bool Coordinators::is_stuck(bool in_session, bool connected, TimePoint now) {
+  if (in_session || !connected) heard_ = now;
+  if (in_session && fruitless_ > 0) {
+    fruitless_ = 0;
+    silence_ = spread(settings_.silence);
+  }
+  if (now - heard_ < silence_) return false;
+  ++fruitless_;
+  heard_ = now;
+  const auto growths = static_cast<int>(std::min<std::size_t>(fruitless_, 100));
+  const Duration grown = settings_.silence + settings_.silence / 2 * growths;
+  silence_ = spread(std::min(grown, settings_.silence_max));
+  return true;
+}
+
+bool Coordinators::tick(bool in_session, bool connected, TimePoint now) {
+  if (settings_.count < 2) return is_stuck(in_session, connected, now);
   if (in_session) {
     fruitless_ = 0;
     leave_at_ = now + settings_.patience;
