@@ -1,5 +1,6 @@
 #include "worker/core/engine/container_spec.hpp"
 
+#include "worker/core/engine/exit_spec.hpp"
 #include "worker/core/engine/seccomp.hpp"
 
 #include <gtest/gtest.h>
@@ -173,6 +174,58 @@ TEST(ContainerSpec, OnTheEgressNetworkTheProxyIsTheOnlyWayOut) {
   const auto execute = container_spec(request(Profile::execute), context(), image(), enforced());
   ASSERT_TRUE(execute);
   EXPECT_EQ(json::parse(*execute), spec_of(request(Profile::execute)));
+}
+
+RunIdentity with_exit() {
+  RunIdentity identity = enforced();
+  identity.egress.network.clear();
+  identity.egress.joined = "c0ffee";
+  identity.egress.network_namespace = "net:[4026533321]";
+  identity.egress.proxy_url = "http://00ff:secret@127.0.0.1:43210";
+  return identity;
+}
+
+TEST(ContainerSpec, ARunWithAnExitJoinsItsContainerAndAsksForNoNetworkOfItsOwn) {
+  const auto spec = container_spec(request(Profile::acquire), context(), image(), with_exit());
+  ASSERT_TRUE(spec) << spec.error().text();
+  expect_golden("acquire_exit", json::parse(*spec));
+  // Engines refuse these beside another container's network.
+  const json host = json::parse(*spec)["HostConfig"];
+  for (const char* const key : {"Dns", "DnsSearch", "DnsOptions", "Sysctls"})
+    EXPECT_FALSE(host.contains(key)) << key;
+  EXPECT_FALSE(json::parse(*spec).contains("Hostname"));
+  const auto execute = container_spec(request(Profile::execute), context(), image(), enforced());
+  ASSERT_TRUE(execute);
+  EXPECT_EQ(json::parse(*execute)["HostConfig"]["NetworkMode"], "none");
+}
+
+TEST(ExitSpec, AnExitContainerIsExactlyItsGoldenFile) {
+  const RunIdentity exit{.run_id = "ee11", .deadline = WallTime{1'800'000'000'000'000}};
+  const auto spec = exit_spec(request(Profile::acquire), context(), exit, "00ff");
+  ASSERT_TRUE(spec) << spec.error().text();
+  expect_golden("exit", json::parse(*spec));
+  const auto witness = witness_spec(request(Profile::acquire), context(), exit, "c0ffee");
+  ASSERT_TRUE(witness) << witness.error().text();
+  expect_golden("exit_witness", json::parse(*witness));
+}
+
+TEST(ExitSpec, NothingOfTheRunButItsImageAndLabelsIsInIt) {
+  ProfileContext secrets = context();
+  secrets.netrc = "/data/netrc";
+  const auto spec = exit_spec(request(Profile::acquire), secrets, kRun, "00ff");
+  ASSERT_TRUE(spec);
+  for (const char* const word : {"netrc", "gate.example", "proxy.example", "/data/"})
+    EXPECT_EQ(spec->find(word), std::string::npos) << word;
+  EXPECT_EQ(json::parse(*spec)["HostConfig"]["Mounts"].size(), 1U);
+}
+
+TEST(ExitSpec, RefusesAnImageByTagAndAWrapperWithoutAPath) {
+  RunRequest tagged = request(Profile::acquire);
+  tagged.image = "golang:latest";
+  EXPECT_FALSE(exit_spec(tagged, context(), kRun, "00ff"));
+  ProfileContext lost = context();
+  lost.wrapper_path = "cupel-init";
+  EXPECT_FALSE(exit_spec(request(Profile::acquire), lost, kRun, "00ff"));
 }
 
 TEST(ContainerSpec, TheDownloadCacheIsReadOnlyAndAskedBeforeTheProxies) {
