@@ -247,7 +247,7 @@ asio::awaitable<Result<void>> Gate::prepare() {
   if (!good) co_await make_and_say(*impl_);
   if (impl_->enforced || impl_->options.choice != Choice::enforced) co_return Result<void>();
   co_return unsafe("egress can't be enforced: " + impl_->why,
-                   "mend that, or set egress to auto or configured");
+                   "mend that, or set egress_proxy to auto or egress to auto or configured");
 }
 
 namespace {
