@@ -100,12 +100,8 @@ asio::awaitable<Result<void>> ContainerEngine::open(Membership membership) {
 Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironment& go,
                                          engine::Quirks quirks) {
   const Options& options = parts_.options;
-  auto gate = make_gate(parts_.loop.get_executor(), engine_, options, go, membership.worker,
-                        parts_.metrics);
-  if (!gate) return gate.error();
   auto netrc = credentials_for_runs(options);
   if (!netrc) return netrc.error();
-  gate_ = *std::move(gate);
   ExecutorOptions executor;
   executor.context.fleet = membership.fleet;
   executor.context.worker = membership.worker;
@@ -124,6 +120,10 @@ Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironm
     if (!written) return written.error();
   }
   executor.context.quirks = std::move(quirks);
+  auto gate =
+      make_gate(parts_.loop.get_executor(), engine_, options, go, executor.context, parts_.metrics);
+  if (!gate) return gate.error();
+  gate_ = *std::move(gate);
   executor.post_run = options.post_run;
   executor.egress = gate_.get();
   executor.mount_budget = mount_budget(options);
@@ -137,7 +137,13 @@ Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironm
   reaping_.period = options.reap_period;
   reaping_.pass_budget = options.reap_period * 4 / 5;
   reaper_ = std::make_unique<Reaper>(
-      engine_, reaping_, [runs = executor_.get()] { return runs->live_runs(); }, async::wall_now);
+      engine_, reaping_,
+      [runs = executor_.get(), gate = gate_.get()] {
+        std::set<std::string> live = runs->live_runs();
+        live.insert(gate->exits().begin(), gate->exits().end());
+        return live;
+      },
+      async::wall_now);
   return {};
 }
 

@@ -21,6 +21,6 @@ inline constexpr std::uint64_t kNetrcBytesMax = 1ULL << 20;
 /// reading the netrc file.
 [[nodiscard]] Result<std::unique_ptr<egress::Gate>> make_gate(
     boost::asio::any_io_executor executor, docker::Client& engine, const Options& options,
-    const GoEnvironment& go, WorkerId worker, WorkerMetrics& metrics);
+    const GoEnvironment& go, const ProfileContext& context, WorkerMetrics& metrics);
 
 }  // namespace cupel::worker

@@ -162,6 +162,14 @@ void add_sources(config::Schema& schema) {
                           "host enforces it where it can), enforced (or no such run), configured",
               .fallback = "auto",
               .choices = {"auto", "enforced", "configured"}});
+  schema.add({.name = "egress_proxy",
+              .sentence =
+                  "Where runs find the worker's proxy: worker (at the address of an internal "
+                  "network, behind rules of this host), container (in an exit container of "
+                  "each run, as with an engine in a virtual machine), auto (worker where "
+                  "this host can, else container)",
+              .fallback = "auto",
+              .choices = {"auto", "worker", "container"}});
   schema.add({.name = "allow_local_sources",
               .type = Type::flag,
               .sentence = "Accept file: URLs and loopback hosts as sources",
@@ -301,6 +309,15 @@ Result<std::map<Profile, std::string>> runtimes_of(const config::Settings& setti
   return runtimes;
 }
 
+Result<void> check_egress_proxy(const Options& options) {
+  if (options.egress_proxy == "auto") return {};
+  if (options.engine == kEngineBubblewrap)
+    return bad("egress_proxy", "bubblewrap has no network to hold; set engine to docker");
+  if (options.egress == "configured")
+    return bad("egress_proxy", "runs have no proxy of the worker's with egress: configured");
+  return {};
+}
+
 Result<std::vector<CoordinatorAddress>> coordinators_of(const config::Settings& settings) {
   const auto control = parts_of(settings.text("coordinator_control"));
   const auto bulk = parts_of(settings.text("coordinator_bulk"));
@@ -371,6 +388,8 @@ Result<Options> options_from(const config::Settings& settings) {
   options.git_credentials_file = settings.text("git_credentials_file");
   options.netrc_file = settings.text("netrc_file");
   options.egress = settings.text("egress");
+  options.egress_proxy = settings.text("egress_proxy");
+  if (const auto fits = check_egress_proxy(options); !fits) return fits.error();
   options.allow_local_sources = settings.flag("allow_local_sources");
   options.allowed_sources = settings.list("allowed_sources");
   const auto unsigned_of = [&](const char* name) {

@@ -58,7 +58,8 @@ struct Options {
   std::string ca_bundle;
   std::string git_credentials_file;
   std::string netrc_file;
-  std::string egress;  ///< auto, enforced or configured.
+  std::string egress;        ///< auto, enforced or configured.
+  std::string egress_proxy;  ///< auto, worker or container: where runs find the proxy.
   bool allow_local_sources = false;
   std::vector<std::string> allowed_sources;
   std::uint64_t disk_reserve_bytes = 0;  ///< Below it nothing is taken.

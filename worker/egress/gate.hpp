@@ -1,6 +1,7 @@
-/// The network of runs that need one: an internal network of the engine whose only exit is the
-/// worker's proxy, held shut by rules of the host. One for each worker, made again when somebody
-/// removed it.
+/// The network of runs that need one, whose only exit is the worker's proxy. Where this host is the
+/// engine's: an internal network of the engine, held shut by rules of the host; one for each
+/// worker, made again when somebody removed it. Elsewhere, as with an engine in a virtual machine:
+/// an exit container for each run (exit_container.hpp).
 ///
 /// Thread rule: the run loop only.
 #pragma once
@@ -8,6 +9,7 @@
 #include "common/docker/client.hpp"
 #include "common/fs/files.hpp"
 #include "worker/core/egress/allow_list.hpp"
+#include "worker/egress/exit_keeper.hpp"
 #include "worker/egress/host_firewall.hpp"
 #include "worker/egress/proxy.hpp"
 #include "worker/ports/egress_port.hpp"
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace cupel::worker::egress {
@@ -29,9 +32,20 @@ enum class Choice : std::uint8_t {
   configured,  ///< The engine's own bridge; nothing but configuration limits the run.
 };
 
+/// The worker's setting: where runs find the proxy.
+enum class Place : std::uint8_t {
+  as_fits,    ///< At the bridge's address where the host can hold that, else in exit containers.
+  worker,     ///< At the bridge's address, in the worker's process.
+  container,  ///< In exit containers.
+};
+
 struct GateOptions {
   WorkerId worker;
   Choice choice = Choice::as_can_be;
+  Place place = Place::as_fits;
+  ProfileContext context = {};  ///< For exit containers.
+  /// From a run's limit to the deadline of its exit container.
+  Duration after_run = std::chrono::seconds(150);
   ModuleSources sources = {};
   std::uint64_t run_bytes_max = 0;
   Duration slack = std::chrono::minutes(3);  ///< Of a run's credentials beyond its limit.
@@ -59,8 +73,10 @@ class Gate final : public EgressPort {
   [[nodiscard]] bool enforced() const;
   /// Why it isn't; empty where it is.
   [[nodiscard]] std::string why_not() const;
-  /// Where the proxy is; port 0 before it is enforced.
+  /// Where the proxy is; port 0 before it is enforced, and with exit containers.
   [[nodiscard]] const Bridge& bridge() const;
+  /// Containers of ours that serve runs, as the reaper knows them.
+  [[nodiscard]] const std::set<std::string>& exits() const;
 
   struct Impl;
 

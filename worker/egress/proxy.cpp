@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -79,6 +81,19 @@ asio::awaitable<void> serve(ConnectionPtr connection) {
   }
 }
 
+/// Serves it until its end; one too many is closed at once.
+void take(Proxy::State& state, ClientSocket socket, std::string peer) {
+  if (state.connections.size() >= state.options.connections_max) {
+    state.refused(Refused::connections);
+    return;
+  }
+  auto connection = std::make_shared<Connection>(state, std::move(socket), std::move(peer));
+  asio::co_spawn(state.loop, serve(connection), [connection](std::exception_ptr thrown) {
+    report(thrown);
+    connection->cut();
+  });
+}
+
 asio::awaitable<void> accept_all(Proxy::State& state) {
   for (;;) {
     auto [failure, socket] = co_await state.acceptor.async_accept(kNoThrow);
@@ -89,15 +104,9 @@ asio::awaitable<void> accept_all(Proxy::State& state) {
       (void)co_await timer.async_wait(kNoThrow);
       continue;
     }
-    if (state.connections.size() >= state.options.connections_max) {
-      state.refused(Refused::connections);
-      continue;
-    }
-    auto connection = std::make_shared<Connection>(state, std::move(socket));
-    asio::co_spawn(state.loop, serve(connection), [connection](std::exception_ptr thrown) {
-      report(thrown);
-      connection->cut();
-    });
+    boost::system::error_code ignored;
+    std::string peer = socket.remote_endpoint(ignored).address().to_string();
+    take(state, ClientSocket(std::move(socket)), std::move(peer));
   }
 }
 
@@ -119,13 +128,12 @@ asio::awaitable<void> watch(Proxy::State& state) {
 
 }  // namespace
 
-Connection::Connection(Proxy::State& proxy, tcp::socket socket)
+Connection::Connection(Proxy::State& proxy, ClientSocket socket, std::string whose)
     : state(proxy),
       client(std::move(socket)),
       upstream(proxy.loop),
+      peer(std::move(whose)),
       last_moved(steady_clock::now()) {
-  boost::system::error_code ignored;
-  peer = client.remote_endpoint(ignored).address().to_string();
   state.connections.insert(this);
 }
 
@@ -200,7 +208,7 @@ asio::awaitable<void> answer(ConnectionPtr connection, Refused why, std::string 
                            "\r\nConnection: close\r\n\r\n" + said + "\n";
   (void)co_await asio::async_write(connection->client, asio::buffer(text), kNoThrow);
   boost::system::error_code ignored;
-  connection->client.shutdown(tcp::socket::shutdown_send, ignored);
+  connection->client.shutdown(asio::socket_base::shutdown_send, ignored);
 }
 
 Proxy::Proxy(ProxyOptions options) : state_(std::make_unique<State>(std::move(options))) {
@@ -261,6 +269,19 @@ asio::awaitable<Traffic> close_in(Proxy::State& state, std::string run) {
 asio::awaitable<Result<std::uint16_t>> Proxy::listen(std::string address) {
   co_return co_await asio::co_spawn(state_->loop, listen_on(*state_, std::move(address)),
                                     asio::use_awaitable);
+}
+
+void Proxy::adopt(int descriptor, std::string peer) {
+  asio::post(state_->loop, [state = state_.get(), descriptor, peer = std::move(peer)]() mutable {
+    ClientSocket socket(state->loop);
+    boost::system::error_code failure;
+    socket.assign({AF_UNIX, 0}, descriptor, failure);
+    if (failure) {
+      ::close(descriptor);
+      return;
+    }
+    take(*state, std::move(socket), std::move(peer));
+  });
 }
 
 asio::awaitable<void> Proxy::open(std::string run, std::string secret, Allowance allowance) {

@@ -44,6 +44,9 @@ class Proxy {
   /// Listens at this numeric address, and no longer at an earlier one. Returns the port.
   /// Errors: io_error (the address is not this host's).
   [[nodiscard]] boost::asio::awaitable<Result<std::uint16_t>> listen(std::string address);
+  /// A connection that was made elsewhere: `descriptor` is a stream socket and the proxy's from now
+  /// on, `peer` who is at its other end, for Allowance::peer.
+  void adopt(int descriptor, std::string peer);
   [[nodiscard]] boost::asio::awaitable<void> open(std::string run, std::string secret,
                                                   Allowance allowance);
   /// Cuts what the run still has open.

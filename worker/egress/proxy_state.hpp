@@ -5,6 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -17,9 +18,12 @@
 
 namespace cupel::worker::egress {
 
+/// TCP where the proxy listens, a local socket where something else does.
+using ClientSocket = boost::asio::generic::stream_protocol::socket;
+
 /// A connection of a client, with what it leads to.
 struct Connection {
-  Connection(Proxy::State& proxy, boost::asio::ip::tcp::socket socket);
+  Connection(Proxy::State& proxy, ClientSocket socket, std::string whose);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -29,7 +33,7 @@ struct Connection {
   void cut();
 
   Proxy::State& state;
-  boost::asio::ip::tcp::socket client;
+  ClientSocket client;
   boost::asio::ip::tcp::socket upstream;
   boost::beast::flat_buffer buffer;  ///< Read from the client and not used yet.
   std::string peer;

@@ -23,13 +23,14 @@ constexpr std::size_t kPieceBytes = 64 * 1024;
 
 /// Until `from` ends; then `to` is told. A failure, or an allowance that is used up, ends both
 /// ways.
-asio::awaitable<void> carry(ConnectionPtr connection, tcp::socket& from, tcp::socket& to) {
+template <typename From, typename To>
+asio::awaitable<void> carry(ConnectionPtr connection, From& from, To& to) {
   const auto piece = std::make_unique<std::array<char, kPieceBytes>>();
   boost::system::error_code ignored;
   for (;;) {
     const auto [failure, bytes] = co_await from.async_read_some(asio::buffer(*piece), kNoThrow);
     if (failure == asio::error::eof) {
-      to.shutdown(tcp::socket::shutdown_send, ignored);
+      to.shutdown(asio::socket_base::shutdown_send, ignored);
       co_return;
     }
     if (failure || !connection->moved(bytes)) break;

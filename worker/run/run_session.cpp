@@ -1,6 +1,7 @@
 #include "worker/run/run_session.hpp"
 
 #include "common/async/no_throw.hpp"
+#include "worker/core/engine/exit_spec.hpp"
 #include "worker/run/offload.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -44,6 +45,9 @@ RunSession::Step RunSession::prepare(const ImageTraits& image) {
     co_return false;
   }
   wanted.keep = *std::move(keep);
+  // An engine that drops what it was asked for would leave the run in another network.
+  if (!identity_.egress.network_namespace.empty())
+    wanted.links.push_back({identity_.egress.network_namespace, std::string(kNetworkLink)});
   struct Placed {
     Result<RunMarks> marks;
     WrapperOrders orders;

@@ -2,7 +2,7 @@
 
 #include "common/async/no_throw.hpp"
 #include "common/fs/files.hpp"
-#include "worker/core/engine/container_spec.hpp"
+#include "worker/core/engine/exit_spec.hpp"
 #include "worker/run/offload.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -22,6 +22,19 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr std::size_t kNotesMax = 32;
+
+Error wrong_place(const std::string& path, const SessionWords& words) {
+  if (path == kNetworkLink) {
+    return {.code = Errc::unsafe_sandbox,
+            .what = words.place + " is not in the network that it was given" + words.where,
+            .detail = {},
+            .hint = {}};
+  }
+  return {.code = Errc::mount_probe_failed,
+          .what = words.place + " sees something else at " + path + " than this host" + words.where,
+          .detail = {},
+          .hint = {}};
+}
 
 }  // namespace
 
@@ -139,11 +152,7 @@ void SessionBase::judge_trailer(const WrapperReport& end, const SessionWords& wo
       break;
     case WrapperEnd::mount:
       report_.ended_by = EndedBy::engine;
-      fail({.code = Errc::mount_probe_failed,
-            .what = words.place + " sees something else at " + end.what + " than this host" +
-                    words.where,
-            .detail = {},
-            .hint = {}});
+      fail(wrong_place(end.what, words));
       break;
     case WrapperEnd::exec:
       // The command's fault, not the engine's: exit code 126 or 127, as a shell says it.

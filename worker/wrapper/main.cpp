@@ -3,6 +3,8 @@
 // how it began and how it ended, with a nonce that the command never sees. As process 1 it can't be
 // signalled by what it runs.
 #include "worker/wrapper/empty.hpp"
+#include "worker/wrapper/enclosure.hpp"
+#include "worker/wrapper/exit.hpp"
 #include "worker/wrapper/orders.hpp"
 #include "worker/wrapper/witness.hpp"
 
@@ -354,11 +356,18 @@ int main(int argc, char** argv) {
     fprintf(stderr, "cupel-init COMMAND [ARGUMENT...]: reads its orders from standard input\n");
     return 2;
   }
-  // Commands that are in every container, whatever the image: for the mount probe and for
-  // directories that only the container's user can empty.
+  // Commands that are in every container, whatever the image: for the mount probe, for directories
+  // that only the container's user can empty, and for the network of runs that have one.
   if (strcmp(argv[1], "--noop") == 0) return 0;
   if (strcmp(argv[1], "--empty") == 0 && argc == 3) {
     return cupel::wrapper::empty_directory(argv[2]) == 0 ? 0 : 1;
+  }
+  if (strcmp(argv[1], "--exit") == 0 && argc == 2) return cupel::wrapper::hold_exit();
+  if (strcmp(argv[1], "--enclosure") == 0 && argc == 2) {
+    char text[1024];
+    const size_t length = cupel::wrapper::describe_enclosure(0, text, sizeof(text) - 1);
+    text[length] = '\n';
+    return write(1, text, length + 1) == static_cast<ssize_t>(length + 1) ? 0 : 1;
   }
   return cupel::wrapper::run(argv + 1);
 }

@@ -71,6 +71,13 @@ bool number(const char* text, int64_t& value) {
   return errno == 0 && end != text && *end == 0 && value >= 0;
 }
 
+bool is_link_to(const char* path, const char* target) {
+  char text[128];
+  const ssize_t count = readlink(path, text, sizeof(text));
+  return count >= 0 && static_cast<size_t>(count) == strlen(target) &&
+         memcmp(text, target, static_cast<size_t>(count)) == 0;
+}
+
 void note_wrong(Orders& orders, const char* path) {
   if (orders.wrong_mount[0] != 0) return;
   strncpy(orders.wrong_mount, path, sizeof(orders.wrong_mount) - 1);
@@ -83,13 +90,16 @@ bool take_check(char* line, Orders& orders) {
     return true;
   }
   const bool digest = after(line, "digest ") != nullptr;
-  if (!digest && after(line, "mark ") == nullptr) return false;
+  const bool link = after(line, "link ") != nullptr;
+  if (!digest && !link && after(line, "mark ") == nullptr) return false;
   char* const value = strchr(line, ' ') + 1;
   char* const space = strchr(value, ' ');
   if (space == nullptr) return false;
   *space = 0;
   const char* const path = space + 1;
-  const bool right = digest ? file_has_digest(path, value) : file_holds(path, value);
+  const bool right = digest ? file_has_digest(path, value)
+                     : link ? is_link_to(path, value)
+                            : file_holds(path, value);
   if (!right) note_wrong(orders, path);
   return true;
 }

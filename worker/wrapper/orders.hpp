@@ -8,6 +8,7 @@
 //   dump <0|1>             ask test programs for their goroutines first
 //   digest <hex> <path>    a file that must have this SHA-256
 //   mark <text> <path>     a file that must hold exactly this text
+//   link <text> <path>     a symbolic link, such as a namespace of /proc, to exactly this
 //   have <path>            something that must exist
 //   keep <name>            a variable that the command sees; once one is named, it sees no others
 //   run                    start the command

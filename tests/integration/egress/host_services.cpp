@@ -76,8 +76,9 @@ HostServices::HostServices() {
   });
   proxy_port_ = serve(proxy_, "127.0.0.1", [this](const std::string& said) {
     ++fetches_;
-    return said.starts_with("GET /hello ") ? http("200 OK", "hello from the proxy\n")
-                                           : http("404 Not Found", "not found\n");
+    if (said.starts_with("GET /hello ")) return http("200 OK", "hello from the proxy\n");
+    if (said.starts_with("GET /big ")) return http("200 OK", big_body());
+    return http("404 Not Found", "not found\n");
   });
   echo_port_ = serve(echo_, "127.0.0.1", [](const std::string& said) { return "echo: " + said; });
   datagrams_.open(udp::v4());
@@ -89,6 +90,16 @@ HostServices::HostServices() {
 HostServices::~HostServices() {
   io_.stop();
   thread_.join();
+}
+
+std::string big_body() {
+  std::string body(std::size_t{8} << 20U, ' ');
+  std::uint32_t state = 1;
+  for (char& c : body) {
+    state = state * 1664525U + 1013904223U;
+    c = static_cast<char>('a' + (state >> 24U) % 26U);
+  }
+  return body;
 }
 
 std::string ask_from_host(const std::string& ip, std::uint16_t port) {

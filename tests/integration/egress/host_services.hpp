@@ -48,6 +48,9 @@ class HostServices {
   std::thread thread_;
 };
 
+/// What the module proxy answers to /big: 8 MiB, the same each time.
+[[nodiscard]] std::string big_body();
+
 /// What the address says within a second; empty where nobody answers.
 [[nodiscard]] std::string ask_from_host(const std::string& ip, std::uint16_t port);
 

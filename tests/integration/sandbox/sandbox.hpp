@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cupel::test {
@@ -52,6 +53,8 @@ class SandboxLab : public RunLab {
 
 class SandboxTest : public ::testing::Test, protected SandboxLab {
  protected:
+  SandboxTest() = default;
+  explicit SandboxTest(Engine wanted) : SandboxLab(std::move(wanted)) {}
   void SetUp() override { set_up(); }
   void TearDown() override { tear_down(); }
 };

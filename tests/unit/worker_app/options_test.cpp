@@ -51,6 +51,22 @@ TEST(OptionsFrom, RefusesACoordinatorThatIsNamedTwice) {
   EXPECT_THAT(options.error().what, ::testing::HasSubstr("tcp://c.example.com:1 twice"));
 }
 
+TEST(OptionsFrom, ReadsWhereRunsFindTheProxy) {
+  EXPECT_EQ(options_with({})->egress_proxy, "auto");
+  EXPECT_EQ(options_with({"--egress-proxy=container"})->egress_proxy, "container");
+  EXPECT_EQ(options_with({"--egress-proxy=worker", "--egress=enforced"})->egress_proxy, "worker");
+}
+
+TEST(OptionsFrom, RefusesAPlaceForAProxyThatNoRunHas) {
+  for (const char* const other : {"--engine=bubblewrap", "--egress=configured"}) {
+    EXPECT_TRUE(options_with({other})) << other;
+    const auto options = options_with({"--egress-proxy=container", other});
+    ASSERT_FALSE(options) << other;
+    EXPECT_EQ(options.error().code, Errc::bad_config);
+    EXPECT_THAT(options.error().what, ::testing::HasSubstr("egress_proxy")) << other;
+  }
+}
+
 TEST(OptionsFrom, RefusesRuntimesWhereThereIsNoEngineToHaveThem) {
   const auto options = options_with({"--engine=bubblewrap", "--runtimes=execute=runsc"});
 

@@ -47,6 +47,15 @@ TEST_F(LedgerTest, ARunUsesItsOwnAllowance) {
   EXPECT_EQ(ledger_.strangers(), 1U);
 }
 
+TEST_F(LedgerTest, CredentialsOfAnExitCountFromNowhereElse) {
+  allowance_.peer = "exit one";
+  ledger_.open("one", "secret-1", allowance_);
+
+  EXPECT_EQ(ask("one", "secret-1", {"a.example", 443}, true, "exit two"), Refused::credentials);
+  EXPECT_EQ(ask("one", "secret-1", {"a.example", 443}, true, "172.30.0.2"), Refused::credentials);
+  EXPECT_FALSE(ask("one", "secret-1", {"a.example", 443}, true, "exit one"));
+}
+
 TEST_F(LedgerTest, CredentialsBelongToTheAddressThatUsedThemFirst) {
   EXPECT_FALSE(ask("one", "secret-1"));
   EXPECT_EQ(ask("one", "secret-1", {"a.example", 443}, true, "172.30.0.3"), Refused::credentials);

@@ -1,5 +1,6 @@
 #include "worker/core/engine/container_spec.hpp"
 
+#include "tests/unit/worker_core_engine/spec_golden.hpp"
 #include "worker/core/engine/seccomp.hpp"
 
 #include <gtest/gtest.h>
@@ -11,79 +12,7 @@
 namespace cupel::worker {
 namespace {
 
-using nlohmann::json;
-
-const std::string kImage = "sha256:" + std::string(64, 'a');
-
-ProfileContext context() {
-  ProfileContext all;
-  all.fleet = FleetId{1};
-  all.worker = WorkerId{2};
-  all.incarnation = Incarnation{3};
-  all.wrapper_path = "/opt/cupel/cupel-init";
-  all.goproxy = "https://proxy.example";
-  all.gosumdb = "sum.example";
-  all.ca_bundle = "/etc/ssl/ca.pem";
-  all.proxy_environment = {{"HTTPS_PROXY", "http://gate.example:3128"}};
-  return all;
-}
-
-ImageTraits image(bool c_compiler = true) {
-  ImageTraits traits;
-  traits.facts.id = kImage;
-  traits.facts.environment = {"PATH=/go/bin:/usr/local/go/bin", "GOLANG_VERSION=1.26.8",
-                              "GOFLAGS=-mod=evil", "HOSTNAME=x", "SECRET=1"};
-  traits.c_compiler = c_compiler;
-  return traits;
-}
-
-RunRequest request(Profile profile) {
-  RunRequest all;
-  all.profile = profile;
-  all.campaign = CampaignId{4};
-  all.task = TaskId{5};
-  all.token = Token{6};
-  all.command = {"go", "version"};
-  all.limit = std::chrono::seconds(60);
-  all.image = kImage;
-  all.mounts.source = "/data/src";
-  all.mounts.modcache = "/data/mod";
-  all.mounts.gocache = "/data/cache";
-  if (profile == Profile::mutate) all.mounts.staging = "/data/staging";
-  if (profile == Profile::tool) {
-    all.mounts.source.clear();
-    all.mounts.tools = "/data/tools";
-  }
-  return all;
-}
-
-const RunIdentity kRun{.run_id = "00ff", .deadline = WallTime{1'800'000'000'000'000}};
-
-json spec_of(const RunRequest& wanted) {
-  const auto spec = container_spec(wanted, context(), image(), kRun);
-  EXPECT_TRUE(spec) << spec.error().text();
-  return spec ? json::parse(*spec) : json();
-}
-
-/// The seccomp profile has a test of its own; in the golden files it would hide what matters.
-json without_seccomp(json spec) {
-  for (json& option : spec["HostConfig"]["SecurityOpt"]) {
-    if (option.get<std::string>().starts_with("seccomp=")) option = "seccomp=(ours)";
-  }
-  return spec;
-}
-
-/// Compares with tests/golden/container_spec/<name>.json; CUPEL_UPDATE_GOLDEN=1 writes it.
-void expect_golden(const std::string& name, const json& spec) {
-  const std::string file =
-      std::string(CUPEL_SOURCE_DIR) + "/tests/golden/container_spec/" + name + ".json";
-  const std::string text = without_seccomp(spec).dump(2) + "\n";
-  if (std::getenv("CUPEL_UPDATE_GOLDEN") != nullptr) std::ofstream(file) << text;
-  std::ifstream golden(file);
-  ASSERT_TRUE(golden) << file;
-  const std::string expected((std::istreambuf_iterator<char>(golden)), {});
-  EXPECT_EQ(text, expected) << name;
-}
+using namespace spec_test;  // NOLINT(google-build-using-namespace): the helpers of these tests
 
 TEST(ContainerSpec, EveryProfileIsExactlyItsGoldenFile) {
   expect_golden("acquire", spec_of(request(Profile::acquire)));
@@ -173,6 +102,29 @@ TEST(ContainerSpec, OnTheEgressNetworkTheProxyIsTheOnlyWayOut) {
   const auto execute = container_spec(request(Profile::execute), context(), image(), enforced());
   ASSERT_TRUE(execute);
   EXPECT_EQ(json::parse(*execute), spec_of(request(Profile::execute)));
+}
+
+RunIdentity with_exit() {
+  RunIdentity identity = enforced();
+  identity.egress.network.clear();
+  identity.egress.joined = "c0ffee";
+  identity.egress.network_namespace = "net:[4026533321]";
+  identity.egress.proxy_url = "http://00ff:secret@127.0.0.1:43210";
+  return identity;
+}
+
+TEST(ContainerSpec, ARunWithAnExitJoinsItsContainerAndAsksForNoNetworkOfItsOwn) {
+  const auto spec = container_spec(request(Profile::acquire), context(), image(), with_exit());
+  ASSERT_TRUE(spec) << spec.error().text();
+  expect_golden("acquire_exit", json::parse(*spec));
+  // Engines refuse these beside another container's network.
+  const json host = json::parse(*spec)["HostConfig"];
+  for (const char* const key : {"Dns", "DnsSearch", "DnsOptions", "Sysctls"})
+    EXPECT_FALSE(host.contains(key)) << key;
+  EXPECT_FALSE(json::parse(*spec).contains("Hostname"));
+  const auto execute = container_spec(request(Profile::execute), context(), image(), enforced());
+  ASSERT_TRUE(execute);
+  EXPECT_EQ(json::parse(*execute)["HostConfig"]["NetworkMode"], "none");
 }
 
 TEST(ContainerSpec, TheDownloadCacheIsReadOnlyAndAskedBeforeTheProxies) {

@@ -155,13 +155,15 @@ TEST(EncodeOrders, WritesOneLineAnOrder) {
                              .dump = true,
                              .digests = {{"abcd", "/src/go.mod"}},
                              .marks = {{"r1", "/gocache/.m"}},
+                             .links = {{"net:[1]", "/proc/self/ns/net"}},
                              .present = {"/proxy/a b"},
                              .keep = {"PATH", "HOME"}};
 
   EXPECT_EQ(encode_orders(orders).value(),
             "cupel 1\nnonce " + kNonce +
                 "\nlimit_ms 1500\ngrace_ms 10000\ndump 1\ndigest abcd /src/go.mod\n"
-                "mark r1 /gocache/.m\nhave /proxy/a b\nkeep PATH\nkeep HOME\nrun\n");
+                "mark r1 /gocache/.m\nlink net:[1] /proc/self/ns/net\nhave /proxy/a b\nkeep "
+                "PATH\nkeep HOME\nrun\n");
 }
 
 TEST(EncodeOrders, RefusesAPathThatWouldBeAnotherOrder) {

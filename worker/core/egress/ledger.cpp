@@ -37,8 +37,9 @@ void note_in(Traffic& traffic, std::string what, Refused why) {
 }  // namespace
 
 void Ledger::open(const std::string& run, std::string secret, Allowance allowance) {
+  const std::string peer = allowance.peer;
   runs_[run] = {
-      .secret = std::move(secret), .allowance = std::move(allowance), .peer = {}, .traffic = {}};
+      .secret = std::move(secret), .allowance = std::move(allowance), .peer = peer, .traffic = {}};
 }
 
 Traffic Ledger::close(const std::string& run) {

@@ -20,6 +20,7 @@ struct Allowance {
   std::uint64_t bytes_max = 0;  ///< Both directions together.
   TimePoint until;
   std::uint32_t connections_max = 64;  ///< At once.
+  std::string peer = {};  ///< The only one that may use it; empty: the first that does.
 };
 
 struct RefusalNote {

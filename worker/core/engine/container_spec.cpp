@@ -92,6 +92,10 @@ void set_network(Json& config, const RunRequest& request, const ProfileContext& 
     config["NetworkMode"] = "none";
     return;
   }
+  if (!egress.joined.empty()) {
+    config["NetworkMode"] = "container:" + egress.joined;  // names and hosts are its own too
+    return;
+  }
   config["NetworkMode"] = egress.enforced ? egress.network : context.egress_network;
   if (!egress.enforced) return;
   config["Dns"] = Json::array({"127.0.0.1"});
@@ -291,10 +295,9 @@ Result<std::string> container_spec(const RunRequest& request, const ProfileConte
   Json mount_list = Json::array();
   for (const BoundMount& mount : *mounts) mount_list.push_back(bind_mount(mount));
 
-  const Json spec = {
+  Json spec = {
       {"Image", request.image},
       {"User", kContainerUser},
-      {"Hostname", "cupel"},
       {"Env", environment_list(*environment, image, context.quirks)},
       {"Entrypoint", Json::array({kWrapperPath})},
       {"Cmd", request.command},
@@ -309,6 +312,7 @@ Result<std::string> container_spec(const RunRequest& request, const ProfileConte
       {"AttachStderr", true},
       {"HostConfig", host_config(request, context, std::move(mount_list), run.egress)},
   };
+  if (run.egress.joined.empty()) spec["Hostname"] = "cupel";  // else that of the container
   // Arguments of a campaign need not be UTF-8.
   return spec.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

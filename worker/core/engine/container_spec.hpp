@@ -45,10 +45,14 @@ struct ProfileContext {
 
 /// The way out of a run that has a network.
 struct RunEgress {
-  /// The network is an internal one whose only exit is the proxy below. Otherwise the context's
-  /// network and proxies are used.
+  /// The only exit is the proxy below, of an internal network or of a namespace that the run joins.
+  /// Otherwise the context's network and proxies are used.
   bool enforced = false;
   std::string network = {};
+  /// In place of a network: the container whose network namespace the run joins, which has loopback
+  /// and nothing else, and that namespace as kNetworkLink names it.
+  std::string joined = {};
+  std::string network_namespace = {};
   std::string proxy_url = {};  ///< With the run's own credentials.
   std::string goproxy = {};    ///< In place of the context's.
 };

@@ -97,11 +97,16 @@ Result<std::string> encode_orders(const WrapperOrders& orders) {
     if (!fits_line(digest.path)) return bad(digest.path);
     text += "digest " + digest.hex + " " + digest.path + "\n";
   }
-  for (const WrapperOrders::Mark& mark : orders.marks) {
-    if (!fits_line(mark.path) || mark.text.find_first_of(" \n") != std::string::npos) {
-      return bad(mark.path);
+  for (const auto& [word, all] :
+       {std::pair<std::string_view, const std::vector<WrapperOrders::Mark>*>{"mark ",
+                                                                             &orders.marks},
+        {"link ", &orders.links}}) {
+    for (const WrapperOrders::Mark& mark : *all) {
+      if (!fits_line(mark.path) || mark.text.find_first_of(" \n") != std::string::npos) {
+        return bad(mark.path);
+      }
+      text.append(word).append(mark.text).append(" ").append(mark.path).append("\n");
     }
-    text += "mark " + mark.text + " " + mark.path + "\n";
   }
   for (const std::string& path : orders.present) {
     if (!fits_line(path)) return bad(path);

@@ -30,6 +30,7 @@ struct WrapperOrders {
   bool dump = false;
   std::vector<Digest> digests = {};       ///< Files that must have this content.
   std::vector<Mark> marks = {};           ///< Files that must hold this text.
+  std::vector<Mark> links = {};           ///< Symbolic links that must lead to this text.
   std::vector<std::string> present = {};  ///< Paths that must exist.
   /// The only variables that the command sees; empty: all that the wrapper has. At most 128.
   std::vector<std::string> keep = {};
