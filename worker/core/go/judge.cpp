@@ -3,6 +3,7 @@
 #include "common/core/limits.hpp"
 #include "worker/core/go/assess.hpp"
 #include "worker/core/go/keys.hpp"
+#include "worker/core/go/merge_findings.hpp"
 #include "worker/core/go/proof.hpp"
 #include "worker/core/go/text.hpp"
 
@@ -17,16 +18,6 @@ namespace {
 
 using go::Assessment;
 using go::Surroundings;
-
-std::string_view first_line_said(std::string_view text) {
-  text = go::trim(text);
-  return text.substr(0, text.find('\n'));
-}
-
-bool is_build_family(FindingKind kind) {
-  return kind == FindingKind::build_failure || kind == FindingKind::build_failure_dependent ||
-         kind == FindingKind::setup_failure;
-}
 
 bool asks_json(const CheckRun& run) {
   return std::ranges::find(run.command, "-json") != run.command.end();
@@ -90,98 +81,6 @@ CheckRecord record_of(const Judged& judged, bool list_usable) {
     record.outcome = Outcome::passing;
   }
   return record;
-}
-
-// ---- findings of all checks together ----------------------------------------------------------
-
-class Merger {
- public:
-  /// `by_text`: the same words about another package are the same problem as well.
-  void add(Finding finding, bool by_text) {
-    if (const auto known = known_.find(finding.key); known != known_.end()) {
-      add_place(known->second, finding);
-      return;
-    }
-    if (kept_.size() > kFindingsPerResultMax) return;  // One over: it will be seen to be cut.
-    if (absorbed(finding, by_text)) return;
-    known_.emplace(finding.key, Known{kept_.size(), {{finding.line, finding.column}}});
-    if (finding.kind == FindingKind::vet) vet_.insert(vet_place(finding));
-    if (says_why_broken(finding.kind) && broken_.size() < kBrokenTextsMax) {
-      broken_.push_back(finding.message);
-    }
-    kept_.push_back(std::move(finding));
-  }
-
-  std::vector<Finding> finish() { return std::move(kept_); }
-
- private:
-  static constexpr std::size_t kBrokenTextsMax = 500;
-
-  struct Known {
-    std::size_t at;                        ///< In kept_.
-    std::set<std::pair<int, int>> places;  ///< Line and column.
-  };
-
-  /// Keys have no lines: of two sides the one with a second equal problem in a file would not
-  /// differ. Vet's keys are those of a file; the check that said it first counts.
-  void add_place(Known& known, const Finding& finding) {
-    Finding& first = kept_.at(known.at);
-    if (finding.kind != FindingKind::vet || finding.check != first.check) return;
-    if (known.places.size() == kFindingsPerResultMax) return;
-    if (known.places.emplace(finding.line, finding.column).second) ++first.more_places;
-  }
-
-  static bool says_why_broken(FindingKind kind) {
-    return is_build_family(kind) || kind == FindingKind::environment ||
-           kind == FindingKind::resource_limit;
-  }
-  static std::string vet_place(const Finding& finding) {
-    return finding.package + '\n' + finding.file + '\n' + go::normalise(finding.message);
-  }
-
-  [[nodiscard]] bool absorbed(const Finding& finding, bool by_text) const {
-    // Inside go test vet doesn't name its analyzer (rule B3).
-    if (finding.kind == FindingKind::vet && finding.analyzer.empty()) {
-      return vet_.contains(vet_place(finding));
-    }
-    // The package of a load error is not always said; go test has told it then.
-    if (!by_text || finding.kind != FindingKind::setup_failure) return false;
-    const std::string_view said = go::split_position(first_line_said(finding.message)).rest;
-    return !said.empty() && std::ranges::any_of(broken_, [&](const std::string& message) {
-      return message.find(said) != std::string::npos;
-    });
-  }
-
-  std::map<std::string, Known> known_;
-  std::set<std::string> vet_;
-  std::vector<std::string> broken_;
-  std::vector<Finding> kept_;
-};
-
-/// Which check's word on the same problem is kept: go test knows most about packages, vet names its
-/// analyzers.
-std::vector<Finding> merged(std::vector<Judged>& all) {
-  Merger merger;
-  const auto take = [&](CheckKind check, auto wanted) {
-    for (Judged& judged : all) {
-      if (judged.run->check != check) continue;
-      for (Finding& finding : judged.said.findings) {
-        if (wanted(finding)) merger.add(std::move(finding), check != CheckKind::test);
-      }
-    }
-  };
-  const auto is_vet = [](const Finding& finding) { return finding.kind == FindingKind::vet; };
-  const auto any = [](const Finding&) { return true; };
-  take(CheckKind::test, [&](const Finding& finding) { return !is_vet(finding); });
-  take(CheckKind::vet, any);
-  // A moved-from finding has an empty key; those were taken above.
-  take(CheckKind::test,
-       [&](const Finding& finding) { return is_vet(finding) && !finding.key.empty(); });
-  take(CheckKind::build, any);
-  take(CheckKind::list, any);
-  take(CheckKind::scan, any);
-  take(CheckKind::custom, any);
-  return merger.finish();
 }
 
 int weight(const Finding& finding) {
@@ -356,7 +255,7 @@ std::string message_of(const Judgement& judgement) {
   if (cause != judgement.findings.end()) {
     const bool note = cause->kind == FindingKind::note;
     if (!text.empty()) text = note ? std::string{} : text + ": ";
-    text += note ? std::string(first_line_said(cause->message)) : headline(*cause);
+    text += note ? std::string(go::first_line_said(cause->message)) : headline(*cause);
     if (failing && conclusive > 1) text += " (and " + std::to_string(conclusive - 1) + " more)";
   }
   return std::string(go::cut(text, kMessageBytesMax));
@@ -395,7 +294,9 @@ Judgement judge(const JudgeContext& context, std::span<const CheckRun> runs) {
       judgement.cut_short = all.back().said.cut_short;
     }
   }
-  judgement.findings = merged(all);
+  std::vector<go::SaidByCheck> said;
+  for (Judged& judged : all) said.push_back({judged.run->check, std::move(judged.said.findings)});
+  judgement.findings = go::merge_findings(std::move(said));
   limit_findings(judgement, context.unit, all);
   for (const Judged& judged : all) run_notes(judgement, context.unit, judged);
   snapshot_notes(judgement, context);

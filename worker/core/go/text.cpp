@@ -123,6 +123,11 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
+std::string_view first_line_said(std::string_view text) {
+  text = trim(text);
+  return text.substr(0, text.find('\n'));
+}
+
 bool says_no_space(std::string_view text) {
   constexpr std::string_view kWords = "o space left on device";
   for (auto at = text.find(kWords); at != std::string_view::npos; at = text.find(kWords, at + 1)) {

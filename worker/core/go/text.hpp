@@ -23,6 +23,8 @@ namespace cupel::worker::go {
 [[nodiscard]] std::string_view cut(std::string_view text, std::size_t bytes_max);
 
 [[nodiscard]] std::string_view trim(std::string_view text);
+/// The first line that isn't blank, trimmed at its front.
+[[nodiscard]] std::string_view first_line_said(std::string_view text);
 
 [[nodiscard]] inline bool contains(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
