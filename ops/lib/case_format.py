@@ -28,7 +28,8 @@ FINDING_KINDS = (
 OF_NOTHING = ("refused:no_go_mod", "refused:empty_repository")
 SIZE = (int, r"\d+[kmg]")
 SETTINGS = {
-    "test": {"timeout": (r"0|(\d+(\.\d+)?(ms|s|m|h))+",), "shuffle": (int, r"on|off|\d+"), "count": (int,), "race": (bool,)},
+    "test": {"timeout": (r"0|(\d+(\.\d+)?(ms|s|m|h))+",), "shuffle": (int, r"on|off|\d+"), "count": (int,),
+             "race": (bool,)},
     "limits": {"memory": SIZE, "tmp": SIZE, "output_bytes": SIZE, "pids": (int,)},
     "scan": {"database": (r"[^/].*",)},
     "check_limit_s": (int,), "image": (r"no_c_compiler",), "select": (r"vulnerable",),

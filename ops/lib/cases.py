@@ -40,6 +40,12 @@ class Case:
             settings.setdefault("scan", scan_settings(self))
         return settings
 
+    def target(self):
+        """Module and version that the change brings; "" and "" without one."""
+        wanted = self.expect.get("upgrade_target", "") if self.expect["kind"] in ("upgrade", "scan") else ""
+        module, _, version = wanted.rpartition("@")
+        return module, version
+
     def prepare(self, scratch):
         """Makes the repository below `scratch`; returns its path. RuntimeError where the case doesn't allow it."""
         place = scratch / self.id
@@ -92,40 +98,48 @@ def size_text(value):
     return re.sub(r"^(\d+)([kmg])$", lambda m: m[1] + {"k": "KiB", "m": "MiB", "g": "GiB"}[m[2]], value)
 
 
-def change_of(targets):
-    """The change of a campaign: module to version; without modules nothing changes."""
-    if not targets:
-        return {"none": {}}
-    return {"upgrade": {"modules": [{"module": m, "version": v} for m, v in sorted(targets.items())]}}
-
-
 def campaigns_of(cases):
-    """Settings, targets and cases of as few campaigns as possible.
+    """Settings and cases of as few campaigns as possible: each repository has an upgrade of its own.
 
-    Cases of kind upgrade share one as long as no two want another version of one module: what a repository doesn't
-    require doesn't affect it. A query that is no version is refused for everybody, so it stays alone.
+    What is no version is refused with its whole campaign, so it stays alone.
     """
     groups = []
     for case in cases:
         settings = case.settings()
-        target = case.expect.get("upgrade_target", "") if case.expect["kind"] in ("upgrade", "scan") else ""
-        module, _, version = target.rpartition("@")
-        alone = bool(target) and not re.fullmatch(r"v\d.*|latest|minor|patch", version)
+        module, version = case.target()
+        known = re.fullmatch(r"v\d+\.\d+\.\d+([-+][\w.+-]*)?|latest|minor|patch", version)
+        alone = bool(module) and not known
         for group in groups:
-            fits = group["settings"] == settings and bool(group["targets"]) == bool(target)
-            if fits and not alone and not group["alone"] and group["targets"].get(module, version) == version:
+            fits = group["settings"] == settings and group["upgrades"] == bool(module)
+            if fits and not alone and not group["alone"]:
                 break
         else:
-            group = {"settings": settings, "targets": {}, "alone": alone, "cases": []}
+            group = {"settings": settings, "upgrades": bool(module), "alone": alone, "cases": []}
             groups.append(group)
-        if target:
-            group["targets"][module] = version
         group["cases"].append(case)
     return sorted(groups, key=lambda group: -len(group["cases"]))
 
 
-def campaign_of(settings, name, paths, targets=None):
-    """The campaign file (JSON is YAML) for cases with these settings and this upgrade."""
+def repository_of(path, case):
+    """The entry of a campaign file for the repository of a case."""
+    entry = {"path": str(path)}
+    if ref := tested_ref(path):
+        entry["ref"] = ref
+    module, version = case.target()
+    if module:
+        entry["upgrade"] = [{"module": module, "version": version}]
+    return entry
+
+
+def change_of(settings, upgrades):
+    if "select" in settings:
+        return {"upgrade": {"select": settings["select"]}}
+    return {"upgrade": {}} if upgrades else {"none": {}}
+
+
+def campaign_of(settings, name, repositories):
+    """The campaign file (JSON is YAML) for cases with these settings."""
+    upgrades = any("upgrade" in one for one in repositories)
     test = {}
     for key in ("timeout", "count", "race", "shuffle"):
         if key in settings.get("test", {}):
@@ -146,14 +160,14 @@ def campaign_of(settings, name, paths, targets=None):
         sandbox["timeouts"] = {"check": f"{settings['check_limit_s']}s"}
     campaign = {
         "apiVersion": "cupel/v1", "kind": "Campaign", "name": name,
-        "repositories": [{"path": str(path), **({"ref": ref} if (ref := tested_ref(path)) else {})} for path in paths],
-        "change": {"upgrade": {"select": settings["select"]}} if "select" in settings else change_of(targets),
+        "repositories": repositories,
+        "change": change_of(settings, upgrades),
         "sandbox": sandbox,
         # A case says what one run gives.
         "strategy": {"retries": {"timeout": 0}},
         "gate": {"fail_on": [], "max_inconclusive_ratio": 1},
     }
-    if targets or "select" in settings:
+    if upgrades or "select" in settings:
         # Nothing flaky is among them.
         campaign["confirm"] = {"runs": 1}
     if test:
@@ -174,14 +188,15 @@ def scan_settings(case):
     return {}
 
 
-def run_campaign(options, scratch, name, settings, targets, cases):
+def run_campaign(options, scratch, name, settings, cases):
     """Results by case. The worker is told where the fixture proxy is by its own settings."""
     if "database" in settings.get("scan", {}):
         place = str(options.directory / settings["scan"]["database"])
         settings = {**settings, "scan": {**settings["scan"], "database": place}}
     paths = {case.prepare(scratch / "repositories"): case for case in cases}
     campaign = scratch / f"{name}.yaml"
-    campaign.write_text(json.dumps(campaign_of(settings, name, sorted(paths), targets), indent=1))
+    repositories = [repository_of(path, case) for path, case in sorted(paths.items(), key=lambda item: item[0])]
+    campaign.write_text(json.dumps(campaign_of(settings, name, repositories), indent=1))
     reports = scratch / f"{name}-report"
     environment = dict(os.environ)
     environment.update({
@@ -202,11 +217,11 @@ def run_campaign(options, scratch, name, settings, targets, cases):
     report = reports / "report.json"
     if not report.exists():
         tail = log.read_text(errors="replace")[-3000:]
-        if targets and re.search(r"change\.upgrade\.\S+\.version: .* \(CUP-1012\)", tail):
-            # A version that nobody could repeat is refused before any task: for every repository of the campaign.
-            finding = {"kind": "upgrade_error", "package": "", "test": "", "message": tail.strip().splitlines()[0]}
-            return {case.id: [{"verdict": "refused", "reason": "bad_version_query", "findings": [finding]}]
-                    for case in cases}
+        said = re.search(r"^.*repositories\[0\]\.upgrade\[0\]\.(version|module): .* \(CUP-1012\)$", tail, re.MULTILINE)
+        if said and len(cases) == 1:
+            # A version that nobody could repeat is refused before any task.
+            finding = {"kind": "upgrade_error", "package": "", "test": "", "message": said[0]}
+            return {cases[0].id: [{"verdict": "refused", "reason": "bad_version_query", "findings": [finding]}]}
         raise RuntimeError(f"cupel run ended with {done.returncode} and left no report:\n{tail}")
     return units_by_case(paths, json.loads(report.read_text()))
 
@@ -252,7 +267,7 @@ def answers(options, scratch, name, group, cases):
     A campaign that comes to nothing is halved until the case stands alone that it doesn't take.
     """
     try:
-        return run_campaign(options, scratch, name, group["settings"], group["targets"], cases)
+        return run_campaign(options, scratch, name, group["settings"], cases)
     except (RuntimeError, subprocess.TimeoutExpired, OSError, KeyError, ValueError) as error:
         if len(cases) == 1 or isinstance(error, subprocess.TimeoutExpired):
             return {case.id: str(error) for case in cases}

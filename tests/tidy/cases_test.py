@@ -14,7 +14,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "ops/lib"))
 import case_format  # noqa: E402
 
-# A client that says "passing" of each repository, and takes no campaign with a repository called *-poison.
+# A client that says "passing" of each repository, takes no campaign with a repository called *-poison, and no version
+# "v9". It keeps the campaigns that it took.
 CLIENT = """#!/usr/bin/env python3
 import json, pathlib, sys
 words = sys.argv
@@ -23,6 +24,12 @@ paths = [one["path"] for one in campaign["repositories"]]
 if any("-poison" in path for path in paths):
     print("error: repositories: refused (CUP-1012)")
     sys.exit(2)
+for number, one in enumerate(campaign["repositories"]):
+    if any(target["version"] == "v9" for target in one.get("upgrade", [])):
+        print(f'x.yaml:1:1: repositories[{number}].upgrade[0].version: "v9" is no version (CUP-1012)')
+        sys.exit(2)
+with open(pathlib.Path(words[0]).parent / "taken", "a") as taken:
+    taken.write(json.dumps(campaign) + "\\n")
 place = pathlib.Path(words[words.index("--report-dir") + 1])
 place.mkdir()
 (place / "report.json").write_text(json.dumps(
@@ -121,6 +128,22 @@ class CasesTest(unittest.TestCase):
         self.assertIn("FAIL  010-poison: cupel run ended with 2", done.stdout)
         self.assertRegex(done.stdout, "cases: 7 agree, 1 differ, 0 skipped")
         self.assertEqual(done.returncode, 1)
+
+    def test_each_repository_has_the_upgrade_of_its_case(self):
+        for number, version in ((1, "v1.1.0"), (2, "v1.2.0"), (3, "latest")):
+            self.case(f"00{number}-up", good(kind="upgrade", upgrade_target="ex.test/dep@" + version))
+        self.case("004-no-version", good(kind="upgrade", upgrade_target="ex.test/dep@v9",
+                                         right_outcome="refused:bad_version_query",
+                                         expected_findings=[{"kind": "upgrade_error", "message_pattern": "v9"}]))
+        self.case("005-none", good())
+        done = self.run_cases()
+        self.assertRegex(done.stdout, "cases: 5 agree, 0 differ, 0 skipped")
+        taken = [json.loads(line) for line in (self.place / "taken").read_text().splitlines()]
+        self.assertEqual(len(taken), 2)
+        own = [one["upgrade"] for one in taken[0]["repositories"]]
+        self.assertEqual(own, [[{"module": "ex.test/dep", "version": version}] for version in
+                               ("v1.1.0", "v1.2.0", "latest")])
+        self.assertEqual([campaign["change"] for campaign in taken], [{"upgrade": {}}, {"none": {}}])
 
     def test_a_difference_outweighs_what_is_unreadable(self):
         self.case("001-red", good(right_outcome="failing"))
