@@ -2,7 +2,7 @@
 #include "cli/app/request.hpp"
 #include "cli/core/completion.hpp"
 #include "cli/core/exit_codes.hpp"
-#include "common/core/outcome.hpp"
+#include "cli/core/report_data.hpp"
 #include "common/text/diagnostic.hpp"
 #include "common/text/units.hpp"
 
@@ -148,6 +148,7 @@ class Builder {
     campaign_argument(retry);
     retry->add_option("--only", r_.verdicts, "Verdicts, separated by commas")
         ->delimiter(',')
+        ->check(CLI::IsMember(verdict_words()))
         ->required();
     retry->add_flag("--detach", r_.detach, "Print the id and return");
     report_options(retry);
@@ -168,25 +169,23 @@ class Builder {
     CLI::App* results = verb(app_, "results", "The verdicts of a campaign", Verb::results);
     campaign_argument(results);
     results->add_option("--verdict", r_.verdicts, "Only these, separated by commas")
-        ->delimiter(',');
+        ->delimiter(',')
+        ->check(CLI::IsMember(verdict_words()));
     results->add_option("--repo", r_.repo_glob, "Only repositories that match the glob");
     results->add_option("-o,--output", r_.output, "repos: names only")
         ->check(CLI::IsMember({"repos"}));
     local_options(results, false);
     CLI::App* flakes =
         verb(app_, "flakes", "What comes and goes, counted over all campaigns", Verb::flakes);
-    flakes->add_option("--repository", r_.repo_glob,
-                       "Only of this repository: its URL, folder or module path");
+    flakes->add_option("--repository", r_.repo_glob, "Only of this URL, folder or module");
     local_options(flakes, false);
     CLI::App* logs = verb(app_, "logs", "Output of a unit's check", Verb::logs);
     campaign_argument(logs);
     logs->add_option("unit", r_.subject,
                      "Unit, repository or module (or a part of its name), or a task t-...")
         ->required();
-    logs->add_option("--check", r_.check,
-                     "list, build, vet, test, or the name of a check of your own");
-    logs->add_option("--stream", r_.stream,
-                     "stdout or stderr; default the one that holds something")
+    logs->add_option("--check", r_.check, "list, build, vet, test or a check of your own");
+    logs->add_option("--stream", r_.stream, "stdout or stderr; else what there is")
         ->check(CLI::IsMember({"stdout", "stderr"}));
     logs->add_flag("-f,--follow", r_.follow, "Go on until the task ends");
     logs->add_flag("--raw", r_.raw, "The bytes as they were written: events of 'go test -json'");

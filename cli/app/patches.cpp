@@ -3,6 +3,7 @@
 #include "cli/app/connection.hpp"
 #include "cli/app/queries.hpp"
 #include "cli/core/exit_codes.hpp"
+#include "cli/core/patch_files.hpp"
 #include "common/fs/files.hpp"
 
 #include <nlohmann/json.hpp>
@@ -12,10 +13,18 @@
 namespace cupel::cli {
 namespace {
 
-/// A name from the coordinator that stays in the folder it is written to.
-bool is_plain_name(const std::string& name) {
-  return !name.empty() && name.size() <= 200 && name.front() != '.' &&
-         name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+constexpr std::size_t kManifestBytesMax = std::size_t{64} << 20U;
+
+/// What an earlier call left in the folder and this campaign has no patch for.
+void remove_stale(const std::filesystem::path& folder, const json& manifest, Console& console) {
+  const auto text = fs::read_file(folder / "manifest.json", kManifestBytesMax);
+  if (!text) return;
+  for (const std::string& name : stale_patches(json::parse(*text, nullptr, false), manifest)) {
+    std::error_code failure;
+    if (std::filesystem::remove(folder / name, failure)) {
+      console.say("removed " + (folder / name).string() + ", which an earlier manifest.json named");
+    }
+  }
 }
 
 Result<std::string> fetch_mail(httpclient::Client& client, const std::string& target) {
@@ -43,6 +52,7 @@ int write_patches(const Request& request, Console& console, httpclient::Client& 
     return fail(console, Error{Errc::bad_value, "can't make folder " + folder.string(),
                                failure.message(), ""});
   }
+  remove_stale(folder, *manifest, console);
   std::size_t written = 0;
   for (const json& entry : list_of(*manifest, "patches")) {
     if (text_of(entry, "state") != "ready") continue;
@@ -64,7 +74,8 @@ int write_patches(const Request& request, Console& console, httpclient::Client& 
   if (console.json()) {
     console.out(text);
   } else {
-    console.out(std::to_string(written) + " patches in " + folder.string() +
+    console.out(std::to_string(written) + (written == 1 ? " patch in " : " patches in ") +
+                folder.string() +
                 ", apply each to its commit with 'git am'; manifest.json says why others are "
                 "withheld\n");
   }

@@ -23,6 +23,17 @@ std::string_view next_step(Reason reason) {
       return "check the source's 'ref': a branch, a tag or a whole commit id";
     case Reason::source_not_allowed:
       return "allowed_sources or allow_local_sources of the worker admit more";
+    case Reason::upgrade_not_applicable:
+      return "the message says what stands in the way; 'upgrade' of one entry of repositories "
+             "takes "
+             "another version there";
+    case Reason::bad_version_query:
+      return "'go list -m -versions MODULE' says which versions there are";
+    case Reason::vulndb_unavailable:
+    case Reason::vulndb_corrupt:
+      return "get the database again and name it in validate.scan.database, or in the "
+             "coordinator's "
+             "vulndb";
     case Reason::resource_memory: return "raise sandbox.limits.memory";
     case Reason::resource_pids: return "raise sandbox.limits.pids";
     case Reason::resource_disk: return "raise sandbox.limits.tmp, or give the worker more disk";

@@ -127,4 +127,12 @@ std::string first_line(std::string_view text, std::size_t columns) {
   return text::shortened(line, columns);
 }
 
+std::vector<std::string> verdict_words() {
+  std::vector<std::string> words = {"open"};
+  for (std::size_t i = 0; i < count_of<Verdict>(); ++i) {
+    words.emplace_back(cupel::name(static_cast<Verdict>(i)));
+  }
+  return words;
+}
+
 }  // namespace cupel::cli

@@ -42,6 +42,8 @@ struct ReportData {
     const std::vector<json>& results);
 /// The unit's message without the name of its reason, which stands beside it.
 [[nodiscard]] std::string message_of(const json& unit);
+/// What a unit may be: a verdict, or "open" while it has none.
+[[nodiscard]] std::vector<std::string> verdict_words();
 /// "12 units = 10 passing + 2 failing".
 [[nodiscard]] std::string sum_line(const std::vector<json>& results);
 

@@ -234,13 +234,17 @@ void Machine::State::send_lease(const LeaseReady& ready,
   Lease lease;
   lease.spec = *std::move(spec);
   lease.spec.id = task.id;
-  lease.spec.campaign = campaigns.at(task.campaign).id;
   lease.spec.repository = repository.id;
   lease.spec.unit = task.unit == kNoHandle ? UnitId{} : units[task.unit].id;
   lease.spec.kind = task.kind;
-  lease.spec.settings = campaigns.at(task.campaign).settings;
+  const CampaignEntry& campaign = campaigns.at(task.campaign);
+  lease.spec.campaign = campaign.id;
+  lease.spec.settings = campaign.settings;
+  if (std::string image = planner::image_for(campaign.question, lease.spec.work); !image.empty()) {
+    lease.spec.settings.image = std::move(image);
+  }
   if (auto* execute = std::get_if<Execute>(&lease.spec.work)) {
-    add_scan(campaigns.at(task.campaign), fleet[attempt->worker], *execute);
+    add_scan(campaign, fleet[attempt->worker], *execute);
   }
   lease.token = attempt->token;
   lease.lease_ms = static_cast<std::uint32_t>(

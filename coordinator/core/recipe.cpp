@@ -295,6 +295,14 @@ Work work_of(Step step, const Question& question, const UnitInfo& unit, const st
   return work;
 }
 
+std::string image_for(const Question& question, const Work& work) {
+  const auto* modules = std::get_if<AcquireModules>(&work);
+  const auto* mutate = std::get_if<Mutate>(&work);
+  const bool after = (modules != nullptr && modules->side == Side::after) ||
+                     (mutate != nullptr && std::holds_alternative<NoChange>(mutate->change));
+  return after ? question.image_after() : std::string();
+}
+
 Needs needs(Step step, const Question& question, bool vendored) {
   Needs steps;
   if (step.stage == Stage::modules) return steps;

@@ -107,6 +107,10 @@ void record(Progress& progress, const Question& question, Step step, const TaskR
 [[nodiscard]] Work work_of(Step step, const Question& question, const UnitInfo& unit,
                            const std::string& commit, const Progress* progress);
 
+/// The image setting under which a task that names no image itself works on the after side, where
+/// that is not the campaign's: its modules, and the last look at its manifests. Else empty.
+[[nodiscard]] std::string image_for(const Question& question, const Work& work);
+
 /// What must have been done on the worker that a step runs on, in order.
 struct Needs {
   std::array<Step, 3> steps;

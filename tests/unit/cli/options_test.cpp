@@ -60,6 +60,12 @@ TEST(CommandLine, RetryTakesVerdictsAndLocalOptions) {
   EXPECT_EQ(line.request->local.slots, 2U);
 }
 
+TEST(CommandLine, AWordThatIsNoVerdictIsToldInsteadOfFindingNothing) {
+  EXPECT_FALSE(parsed({"retry", "c-1", "--only", "flaky,failed"}).request);
+  EXPECT_FALSE(parsed({"results", "c-1", "--verdict", "wrong"}).request);
+  EXPECT_TRUE(parsed({"results", "c-1", "--verdict", "open,changed_failure"}).request);
+}
+
 TEST(CommandLine, WorkersAreOrderedByIdOrByLabel) {
   const auto one = parsed({"worker", "drain", "w-1", "--deadline", "10m"});
   ASSERT_TRUE(one.request);

@@ -316,6 +316,24 @@ TEST(GoRecipe, ARaisedGoLineIsAChangeOfTheTree) {
   EXPECT_EQ(walk.step(), (Step{Stage::mutate}));
 }
 
+TEST(GoRecipe, ARaisedGoLineIsFetchedAndLookedAtByTheNewToolchain) {
+  Question question;
+  question.change = GoVersionChange{"1.26", true};
+  const UnitInfo unit = recipe_unit();
+  const auto image = [&](Step step) {
+    return image_for(question, work_of(step, question, unit, "c", nullptr));
+  };
+
+  EXPECT_EQ(image({Stage::modules_after}), "1.26");
+  EXPECT_EQ(image({Stage::readiness}), "1.26");
+  // Those name it themselves, or are about the before side.
+  EXPECT_EQ(image({Stage::mutate}), "");
+  EXPECT_EQ(image({Stage::execute_after}), "");
+  EXPECT_EQ(image({Stage::modules}), "");
+  question.change = Upgrade{};
+  EXPECT_EQ(image({Stage::modules_after}), "") << "the campaign's own";
+}
+
 TEST(Needs, AreMadeInOrder) {
   const auto steps = [](Step step, bool vendored) {
     const Needs found = needs(step, upgrade(), vendored);

@@ -112,7 +112,17 @@ TEST(CheckOutput, AnErrorCodeWithoutAProblemIsStillAFailure) {
   EXPECT_THAT(judgement.message, HasSubstr("cannot start"));
 }
 
+TEST(CheckOutput, ACommandThatIsNowhereSaysSo) {
+  EXPECT_THAT(linted(CheckParser::exit_code, 127, "").message,
+              HasSubstr("neither the image nor the repository has such a command"));
+  EXPECT_THAT(linted(CheckParser::exit_code, 127, "", "sh: x: not found\n").message,
+              HasSubstr("ended with exit code 127: sh: x: not found"));
+  EXPECT_THAT(linted(CheckParser::exit_code, 126, "").message, HasSubstr("can't be run"));
+}
+
 TEST(CheckOutput, SarifThatCannotBeReadProvesNothing) {
+  EXPECT_THAT(linted(CheckParser::sarif, 1, "", "no such folder\n").message,
+              HasSubstr("printed no SARIF 2.1.0 document: no such folder"));
   EXPECT_ANSWER(linted(CheckParser::sarif, 0, "all good\n"), inconclusive, parse_failed);
   EXPECT_ANSWER(linted(CheckParser::sarif, 1, "{\"version\": \"2.1.0\""), inconclusive,
                 parse_failed);
