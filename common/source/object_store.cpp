@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cupel::source {
@@ -50,9 +52,48 @@ ObjectId from_oid(const git_oid& oid) {
   return id;
 }
 
+/// What libgit2 says has failed, whoever is to blame: by its words, since its kinds of errors tell
+/// an odd repository from a full disk no better.
+Error failed(std::string what) {
+  std::string words = last_words();
+  const auto said = [&words](int number) {
+    return words.find(std::strerror(number)) != std::string::npos;
+  };
+  constexpr std::array kNoRoom = {ENOSPC, EDQUOT};
+  constexpr std::array kHost = {EIO, ENOMEM, EMFILE, ENFILE, EFBIG};
+  const git_error* error = git_error_last();
+  Errc code = Errc::bad_value;
+  if (std::ranges::any_of(kNoRoom, said)) {
+    code = Errc::disk_full;
+  } else if (std::ranges::any_of(kHost, said) ||
+             (error != nullptr && error->klass == GIT_ERROR_NOMEMORY)) {
+    code = Errc::io_error;
+  }
+  return {code, std::move(what), std::move(words), {}};
+}
+
 Error object_error(int code, const ObjectId& id) {
   if (code == GIT_ENOTFOUND) return {Errc::not_found, "object not found: " + id.hex(), {}, {}};
-  return {Errc::bad_value, "object " + id.hex() + " can't be read", last_words(), {}};
+  return failed("object " + id.hex() + " can't be read");
+}
+
+/// The indexer writes through a mapping of its file, which it makes longer by a seek: without room
+/// on the disk that would end the process. Where a file system can't promise room, as before.
+Result<void> reserve_pack(const std::filesystem::path& folder, off_t bytes) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const int fd = ::open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) continue;
+    const int number = ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, bytes) == 0 ? 0 : errno;
+    ::close(fd);
+    const bool full = number == ENOSPC || number == EDQUOT;
+    if (!full && number != EFBIG) continue;
+    return Error{full ? Errc::disk_full : Errc::io_error,
+                 "no room for a git pack in " + folder.string(),
+                 std::strerror(number),
+                 {}};
+  }
+  return {};
 }
 
 Error open_error(const std::filesystem::path& path) {
@@ -117,13 +158,20 @@ Result<ObjectStore> ObjectStore::open_pack(const std::filesystem::path& pack_fil
     return Error{Errc::io_error, "read " + pack_file.string(), std::strerror(errno), {}};
   }
   const auto malformed = [&] {
-    return Error{Errc::bad_value, pack_file.string() + " is no whole git pack", last_words(), {}};
+    Error error = failed(pack_file.string() + " is no whole git pack");
+    if (is_of_host(error)) error.what = "no index of " + pack_file.string() + " could be written";
+    return error;
   };
+  git_error_clear();  // only what is said from here on
   git_indexer* raw_indexer = nullptr;
   if (git_indexer_new(&raw_indexer, work_dir.c_str(), 0, nullptr, nullptr) != 0) {
     return open_error(work_dir);
   }
   const std::unique_ptr<git_indexer, Closer> indexer(raw_indexer);
+  struct stat size{};
+  if (::fstat(fd, &size) == 0 && size.st_size > 0) {
+    if (auto room = reserve_pack(work_dir, size.st_size); !room) return room.error();
+  }
   git_indexer_progress progress{};
   std::array<char, 64 * 1024> buffer{};
   while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
@@ -148,6 +196,7 @@ Result<ObjectStore> ObjectStore::open_pack(const std::filesystem::path& pack_fil
 }
 
 Result<ObjectHeader> ObjectStore::header(const ObjectId& id) const {
+  git_error_clear();
   const git_oid oid = to_oid(id);
   std::size_t size = 0;
   git_object_t type = GIT_OBJECT_INVALID;

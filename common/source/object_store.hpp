@@ -35,14 +35,15 @@ class ObjectStore {
   [[nodiscard]] static Result<ObjectStore> open(
       const std::filesystem::path& objects, const std::vector<std::filesystem::path>& more = {});
   /// Indexes one packfile (every object is hashed) into `work_dir`, which must exist, and opens it.
-  /// Errors: bad_value for bytes that are no whole pack, io_error.
+  /// Errors: bad_value for bytes that are no whole pack; is_of_host().
   [[nodiscard]] static Result<ObjectStore> open_pack(const std::filesystem::path& pack_file,
                                                      const std::filesystem::path& work_dir);
   ObjectStore(ObjectStore&&) noexcept;
   ObjectStore& operator=(ObjectStore&&) noexcept;
   ~ObjectStore();
 
-  /// Errors of both: not_found for an object that is not here, bad_value for a damaged one.
+  /// Errors of both: not_found for an object that is not here, bad_value for a damaged one;
+  /// is_of_host().
   [[nodiscard]] Result<ObjectHeader> header(const gitfmt::ObjectId& id) const;
   [[nodiscard]] Result<Object> read(const gitfmt::ObjectId& id, std::uint64_t bytes_max) const;
   /// The one object whose id begins with these 7 to 40 hex digits; nothing for none or several.
@@ -53,6 +54,12 @@ class ObjectStore {
   explicit ObjectStore(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+/// Nothing that the bytes could help: no space, no memory, no descriptor, a file that can't be
+/// read.
+[[nodiscard]] inline bool is_of_host(const Error& error) {
+  return error.code == Errc::io_error || error.code == Errc::disk_full;
+}
 
 /// Bounds on a tree before any file of it is touched.
 struct TreeLimits {

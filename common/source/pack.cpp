@@ -60,6 +60,7 @@ Result<std::optional<SourceRefusal>> copy_commit(const ObjectStore& store, const
     open.pop_back();
     const auto object = store.read(id, bytes_max);
     if (!object) {
+      if (is_of_host(object.error())) return object.error();
       if (object.error().code == Errc::not_found) {
         return Answer(
             refusal(Reason::acquire_incomplete, FindingKind::acquire_error, object.error().what));

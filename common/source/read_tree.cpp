@@ -51,7 +51,7 @@ class TreeWalk {
       const Folder folder = std::move(open.back());
       open.pop_back();
       const auto object = store_.read(folder.id, kTreeBytesMax);
-      if (!object) return unreadable(object.error(), folder.path);
+      if (!object) return stop(object.error(), folder.path);
       if (object->type != ObjectType::tree) return wrong_kind(folder.path);
       auto entries = gitfmt::parse_tree(object->bytes);
       if (!entries) return damaged(entries.error(), folder.path);
@@ -69,7 +69,7 @@ class TreeWalk {
         if (auto refused = check_path(path, raw.name, folder.depth + 1)) return refused;
         if (raw.mode == gitfmt::kModeTree) {
           open.push_back({raw.id, std::move(path), folder.depth + 1});
-        } else if (auto refused_file = add(std::move(path), raw)) {
+        } else if (auto refused_file = add(std::move(path), raw); refused_file || failed_) {
           return refused_file;
         }
       }
@@ -79,6 +79,8 @@ class TreeWalk {
   }
 
   std::vector<TreeEntry> take() { return std::move(entries_); }
+  /// What kept walk() from its end, and isn't the repository's.
+  [[nodiscard]] const std::optional<Error>& failed() const { return failed_; }
 
  private:
   struct Folder {
@@ -118,7 +120,7 @@ class TreeWalk {
     TreeEntry entry{std::move(path), raw.mode, raw.id, 0};
     if (raw.mode != gitfmt::kModeSubmodule) {
       const auto header = store_.header(raw.id);
-      if (!header) return unreadable(header.error(), entry.path);
+      if (!header) return stop(header.error(), entry.path);
       if (header->type != ObjectType::blob) return wrong_kind(entry.path);
       entry.size = header->size;
     }
@@ -138,8 +140,16 @@ class TreeWalk {
     return std::nullopt;
   }
 
+  /// Nothing: it is in failed().
+  std::optional<SourceRefusal> stop(const Error& error, const std::string& where) {
+    if (!is_of_host(error)) return unreadable(error, where);
+    failed_ = error;
+    return std::nullopt;
+  }
+
   const ObjectStore& store_;
   const TreeLimits& limits_;
+  std::optional<Error> failed_;
   std::vector<TreeEntry> entries_;
   std::uint64_t bytes_ = 0;
   std::uint64_t folders_ = 0;
@@ -151,6 +161,7 @@ Result<std::variant<ObjectId, SourceRefusal>> peel_to_commit(const ObjectStore& 
                                                              const std::string& label) {
   for (int depth = 0; depth < kTagDepthMax; ++depth) {
     const auto object = store.read(id, kCommitBytesMax);
+    if (!object && is_of_host(object.error())) return object.error();
     if (!object && object.error().code != Errc::too_large) {
       return unreadable(object.error(), label);
     }
@@ -172,6 +183,7 @@ Result<std::variant<ObjectId, SourceRefusal>> peel_to_commit(const ObjectStore& 
 Result<TreeAnswer> read_tree(const ObjectStore& store, const ObjectId& commit,
                              const TreeLimits& limits) {
   const auto object = store.read(commit, kCommitBytesMax);
+  if (!object && is_of_host(object.error())) return object.error();
   if (!object) return unreadable(object.error(), commit.hex());
   if (object->type != ObjectType::commit) {
     return refusal(Reason::ref_not_found, FindingKind::acquire_error,
@@ -181,6 +193,7 @@ Result<TreeAnswer> read_tree(const ObjectStore& store, const ObjectId& commit,
   if (!root) return damaged(root.error(), commit.hex());
   TreeWalk walk(store, limits);
   if (auto refused = walk.walk(*root)) return *std::move(refused);
+  if (walk.failed()) return *walk.failed();
   return walk.take();
 }
 

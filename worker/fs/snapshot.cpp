@@ -41,6 +41,10 @@ std::optional<SourceRefusal> write_entry(const source::ObjectStore& store, const
     return std::nullopt;
   }
   const auto object = store.read(entry.id, limits.file_bytes);
+  if (!object && source::is_of_host(object.error())) {
+    error = object.error();
+    return std::nullopt;
+  }
   if (!object) {
     const bool missing = object.error().code == Errc::not_found;
     return refusal(missing ? Reason::acquire_incomplete : Reason::malformed_tree,

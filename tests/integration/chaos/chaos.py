@@ -191,12 +191,14 @@ class Chaos(blows.Blows):
 
     @staticmethod
     def lies(record):
-        """A fault is never the repository's: a unit is judged rightly, or inconclusive."""
+        """A fault is never the repository's: a unit is judged rightly, or inconclusive. What has no module was never looked into."""
         right = {"pass": "passing", "fail": "failing", "slow": "passing", "sleep": "passing"}
-        return [f"{row['module']}: {row['verdict']} ({row['reason']}: {row['message'][:200]})"
-                for rows in record.units.values() for row in rows
-                for word, verdict in right.items()
-                if word in row["module"] and row["verdict"] not in (verdict, "inconclusive")]
+        wrong = []
+        for row in (row for rows in record.units.values() for row in rows):
+            verdict = next((verdict for word, verdict in right.items() if word in row["module"]), None)
+            if row["verdict"] not in (verdict, "inconclusive"):
+                wrong.append(f"{row['module'] or row['repository']}: {row['verdict']} ({row['reason']}: {row['message'][:200]})")
+        return wrong
 
     def close(self, keep):
         self.mend_all()

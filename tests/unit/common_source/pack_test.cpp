@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <sys/resource.h>
+
 namespace cupel::source {
 namespace {
 
@@ -320,6 +323,42 @@ TEST_F(PackGit, TruncatedAndForeignPacksAreErrors) {
     ASSERT_FALSE(store.has_value());
     EXPECT_EQ(store.error().code, Errc::bad_value);
   }
+}
+
+/// No file of this process grows beyond so many bytes: as on a full disk, but for the number.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit now{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    static_cast<void>(std::signal(SIGXFSZ, handler_));
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = SIG_DFL;
+};
+
+TEST_F(PackGit, AHostWithoutRoomIsNoFaultOfThePack) {
+  make_repository(repo());
+  static_cast<void>(packed());
+  const auto work = dir_ / "work";
+  stdfs::create_directory(work);
+
+  const auto store = [&] {
+    const FileSizeLimit limit(16);
+    return ObjectStore::open_pack(out(), work);
+  }();
+
+  ASSERT_FALSE(store.has_value());
+  EXPECT_TRUE(is_of_host(store.error())) << store.error().text();
 }
 
 }  // namespace
