@@ -133,9 +133,9 @@ TEST(GoWork, BecomesAbsoluteForItsStagedCopy) {
       "replace ex.test/x => ./y\nreplace ex.test/z v1.0.0 => ex.test/q v1.2.0\n");
   const std::string text = absolute_go_work(work, "/src/sub");
   EXPECT_EQ(text,
-            "go 1.24\ntoolchain go1.25.0\ngodebug default=go1.21\nuse \"/src/sub/.\"\nuse "
-            "\"/src/sub/./a\"\n"
-            "replace \"ex.test/x\" => \"/src/sub/./y\"\nreplace \"ex.test/z\" v1.0.0 => "
+            "go 1.24\ntoolchain go1.25.0\ngodebug default=go1.21\nuse \"/src/sub\"\nuse "
+            "\"/src/sub/a\"\n"
+            "replace \"ex.test/x\" => \"/src/sub/y\"\nreplace \"ex.test/z\" v1.0.0 => "
             "\"ex.test/q\" v1.2.0\n");
   EXPECT_THAT(parse_go_work(text).faults, IsEmpty());
 }

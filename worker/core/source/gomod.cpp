@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 namespace cupel::worker {
@@ -296,8 +297,11 @@ std::string absolute_go_work(const ModFile& work, std::string_view work_dir) {
     }
     return out + '"';
   };
+  // Clean: the go command doesn't find its packages below a "use /src/./a".
   const auto absolute = [&](const std::string& dir) {
-    return quoted(dir.starts_with('/') ? dir : std::string(work_dir) + '/' + dir);
+    std::string path = (std::filesystem::path(work_dir) / dir).lexically_normal().string();
+    if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    return quoted(path);
   };
   std::string text;
   if (work.go_version) text += "go " + *work.go_version + '\n';
