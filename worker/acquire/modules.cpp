@@ -94,7 +94,10 @@ asio::awaitable<Stopped> list_workspace(JobPtr job, std::shared_ptr<CancelToken>
   // Packages that can't be loaded are findings of execute, unless a module was out of reach.
   const SourceRefusal why = judge_go_failure(listed.out, {});
   const bool ours = why.reason != Reason::acquire_incomplete && !listed.out.empty();
-  if (ours) co_return stopped_by(why);
+  // A member that the staged go.work doesn't list has had nothing fetched.
+  const bool no_member =
+      listed.out.find("does not contain modules listed in go.work") != std::string::npos;
+  if (ours || no_member) co_return stopped_by(why);
   co_return std::nullopt;
 }
 

@@ -180,6 +180,11 @@ MailFacts describe_patch(const json& unit, const json& document, std::string dif
       body.push_back("  and " + std::to_string(moved.size() - kMovesShown) + " more");
     }
   }
+  const json& resolved = at(at(comparison, "scan"), "resolved");
+  for (std::size_t i = 0; i < resolved.size() && i < kMovesShown; ++i) {
+    body.push_back("Resolves: " + text_in(resolved[i], "osv") + " in " +
+                   text_in(resolved[i], "module") + " " + text_in(resolved[i], "found_version"));
+  }
   if (text_in(change, "go_before") != text_in(change, "go_after")) {
     body.push_back("Go line: " + text_in(change, "go_before") + " -> " +
                    text_in(change, "go_after"));

@@ -119,6 +119,19 @@ TEST(PatchMail, IsTheSameBytesForTheSameContent) {
   EXPECT_THAT(mail, HasSubstr("Check: go test ./... -> passing\n"));
 }
 
+TEST(PatchMail, NamesTheAdvisoriesThatItResolves) {
+  json one = unit();
+  one["comparison"]["scan"] = {
+      {"resolved",
+       {{{"osv", "GO-2099-0001"}, {"module", "example.com/lib"}, {"found_version", "v1.0.0"}}}}};
+
+  EXPECT_THAT(patch_mail(describe_patch(one, json::object(), kDiff)),
+              HasSubstr("\nResolves: GO-2099-0001 in example.com/lib v1.0.0\n"));
+  one["comparison"]["scan"] = nullptr;
+  EXPECT_EQ(patch_mail(describe_patch(one, json::object(), kDiff)),
+            patch_mail(describe_patch(unit(), json::object(), kDiff)));
+}
+
 TEST(PatchMail, IsTheSameHoweverOftenASideWasRun) {
   json sampled = unit();
   sampled["comparison"]["before"] = {{"outcome", "passing"}, {"failed", 1}, {"counted", 5}};

@@ -237,6 +237,9 @@ TEST(JudgeBuilds, ADownloadThatAcquireShouldHaveDoneIsNoFailure) {
   EXPECT_ANSWER(
       judged(whole_report(1, with("missing go.sum entry for module providing package d/x"))),
       inconclusive, acquire_incomplete);
+  EXPECT_ANSWER(judged(whole_report(1, with("open /modcache/cache/download/d/x/@v/v1.0.0.lock: "
+                                            "read-only file system"))),
+                inconclusive, acquire_incomplete);
   EXPECT_ANSWER(judged(whole_report(1, with("d/x@v1.0.0: module lookup disabled by GOPROXY=off"))),
                 inconclusive, acquire_incomplete);
   EXPECT_ANSWER(judged(whole_report(1, with("cannot find module providing package d/x"))), failing,

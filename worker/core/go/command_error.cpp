@@ -72,8 +72,11 @@ std::optional<CommandError> classify_command_error(std::string_view message) {
 }
 
 bool says_acquire_incomplete(std::string_view message) {
-  return contains_any(
-      message, {"missing go.sum entry", "disabled by GOPROXY=off", "updates to go.mod needed"});
+  // A download begins with a lock in the module cache, which is read-only by then.
+  const bool would_download =
+      contains(message, "/modcache/cache/download/") && contains(message, "read-only file system");
+  return would_download || contains_any(message, {"missing go.sum entry", "disabled by GOPROXY=off",
+                                                  "updates to go.mod needed"});
 }
 
 std::string_view environment_tag(std::string_view message) {
