@@ -102,12 +102,13 @@ TEST(Judge, NeverPassesAPackageWithoutAnEnd) {
   EXPECT_NE(find(judgement, FindingKind::test_unfinished, "T"), nullptr);
 }
 
-TEST(Judge, AChildThatDiedOfMemoryInAPassingRunIsARemark) {
-  RunReport report = whole_report(0, kPass);
-  report.oom_kills = 1;
-  const Judgement judgement = judged(std::move(report));
-  EXPECT_ANSWER(judgement, passing, none);
-  EXPECT_TRUE(has_note(judgement, "oom_kill"));
+TEST(Judge, ARunThatPassedWhileAChildDiedOfMemoryProvesNothing) {
+  RunReport counted = whole_report(0, kPass);
+  counted.oom_kills = 1;
+  EXPECT_ANSWER(judged(std::move(counted)), inconclusive, resource_memory);
+  RunReport flagged = whole_report(0, kPass);
+  flagged.engine_oom_killed = true;
+  EXPECT_ANSWER(judged(std::move(flagged)), inconclusive, resource_memory);
 }
 
 // ---- what proves a failure

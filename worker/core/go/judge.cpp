@@ -135,9 +135,6 @@ void run_notes(Judgement& judgement, const UnitInfo& unit, const Judged& judged)
     add_note(judgement, unit, judged.run->check,
              std::string(name(judged.doubt)) + ": " + check + ": " +
                  go::doubt_text(judged.doubt, report));
-  } else if (report.oom_kills > 0 || report.engine_oom_killed) {
-    add_note(judgement, unit, judged.run->check,
-             "oom_kill: a process of " + check + " was killed for its memory");
   }
   if (report.leftover_processes) {
     add_note(judgement, unit, judged.run->check,

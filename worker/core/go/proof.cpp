@@ -16,8 +16,8 @@ Reason doubt_of(const RunReport& report) {
       report.ended_by != EndedBy::itself || report.exit_code != 0 || report.signal != 0;
   apply(report.ended_by == EndedBy::engine && !report.killed_unasked, Reason::engine);
   apply(report.killed_unasked, Reason::resource_memory);
-  // What a limit did to a run that passed all the same is a remark: a child may have died unmissed.
-  apply(ended_badly && (report.oom_kills > 0 || report.engine_oom_killed), Reason::resource_memory);
+  // Also where the command ended well: what the child that died would have done isn't known.
+  apply(report.oom_kills > 0 || report.engine_oom_killed, Reason::resource_memory);
   apply(report.ended_by == EndedBy::watcher_disk || report.mount_budget_hit, Reason::resource_disk);
   apply(ended_badly && report.tmp_full, Reason::resource_disk);
   apply(ended_badly && report.pids_limit_hit, Reason::resource_pids);
@@ -47,6 +47,7 @@ std::string doubt_text(Reason reason, const RunReport& report) {
                    : "killed from outside (exit code 137) for a cause that nobody named; memory is "
                      "the usual one";
       }
+      if (report.oom_kills == 0) return "the memory limit was hit, and a process was killed";
       return "the memory limit was hit, " + std::to_string(report.oom_kills) + " processes killed";
     case Reason::resource_disk: return "a writable directory of the sandbox was full";
     case Reason::resource_pids: return "the limit of processes was hit";
