@@ -104,10 +104,13 @@ TEST(Assessment, OneOfTwoTargetsIsEnoughToBeAffected) {
 TEST(Assessment, ATidyThatFailedIsAGateAndANote) {
   auto applied = upgraded();
   applied.tidy.failed = true;
-  applied.tidy.words = "m/a imports\n\tex.test/gone: cannot find module";
+  applied.tidy.words =
+      "m/a tested by\n\tm/a.test imports\n\tex.test/gone: cannot find module\nm/b imports\n\tx: y";
   const auto assessed = assess_change(applied);
   ASSERT_EQ(assessed.gates.size(), 1U);
   EXPECT_EQ(assessed.gates[0].gate, Gate::tidy_failed);
+  EXPECT_EQ(assessed.gates[0].detail,
+            "m/a tested by m/a.test imports ex.test/gone: cannot find module");
   EXPECT_THAT(notes_of(assessed), Contains(HasSubstr("ex.test/gone")));
 }
 

@@ -10,6 +10,20 @@
 namespace cupel::worker::change {
 namespace {
 
+/// The first fault of what the go command said, on one line. It tells who imports whom over several
+/// lines, and what is wrong at their end.
+std::string first_fault(std::string_view words) {
+  std::string out;
+  while (!words.empty()) {
+    std::string_view line = words.substr(0, words.find('\n'));
+    words.remove_prefix(std::min(words.size(), line.size() + 1));
+    while (!line.empty() && (line.front() == '\t' || line.front() == ' ')) line.remove_prefix(1);
+    out += (out.empty() ? "" : " ") + std::string(line);
+    if (!line.ends_with(" imports") && !line.ends_with(" tested by")) break;
+  }
+  return out;
+}
+
 constexpr std::size_t kMovesTold = 50;
 
 std::string target_text(const ModuleTarget& target) {
@@ -177,8 +191,7 @@ Assessment assess_change(const Applied& applied) {
   auto& gates = result.gates;
   if (applied.gated) collect_gates(applied, rules, result);
   if (applied.tidy.failed) {
-    gates.push_back(
-        {Gate::tidy_failed, applied.tidy.words.substr(0, applied.tidy.words.find('\n'))});
+    gates.push_back({Gate::tidy_failed, first_fault(applied.tidy.words)});
     result.notes.push_back(note("tidy_failed: " + applied.tidy.words));
   } else if (!applied.tidy.idempotent) {
     gates.push_back({Gate::not_tidy, "a second go mod tidy changed go.mod or go.sum"});
