@@ -34,7 +34,9 @@ def collect(fleet, campaigns, container_events, excused=()):
         record.units[campaign] = fleet.results(campaign)
     for task in {event["task"] for event in record.events if "task" in event}:
         record.tasks[task] = fleet.get(f"/api/v1/tasks/{task}")
-    record.runs = list(container_events.ended) if container_events else []
+    # Another fleet of this engine has the same numbers of tasks and attempts.
+    ours = set(fleet.worker_ids().values())
+    record.runs = [run for run in container_events.ended if run[0].get("cupel.worker") in ours] if container_events else []
     record.left = fleet.own_containers()
     for worker in sorted(path.parent for path in pathlib.Path(fleet.dir).glob("w*/outbox")):
         record.outbox[worker.name] = sorted(file.name for file in (worker / "outbox").glob("*.result*"))
