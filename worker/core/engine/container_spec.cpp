@@ -1,7 +1,7 @@
 #include "worker/core/engine/container_spec.hpp"
 
 #include "common/sandbox/jail.hpp"
-#include "worker/core/engine/seccomp.hpp"
+#include "worker/core/engine/confinement.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -16,10 +16,6 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMiB = 1ULL << 20U;
 constexpr std::uint64_t kMemoryBytesMin = 64 * kMiB;
-
-Error policy(std::string what) {
-  return {.code = Errc::refused_by_policy, .what = std::move(what), .detail = {}, .hint = {}};
-}
 
 enum class Use : std::uint8_t { refused, optional, required };
 
@@ -57,15 +53,6 @@ const std::array<Column, 8>& profile_table() {
   return kTable;
 }
 
-Json bind_mount(const BoundMount& mount) {
-  // Type bind refuses a missing path; the older "Binds" would create it.
-  return {{"Type", "bind"},
-          {"Source", mount.host_path},
-          {"Target", mount.path},
-          {"ReadOnly", !mount.writable},
-          {"BindOptions", {{"Propagation", "rprivate"}}}};
-}
-
 /// "NAME=value" for what the profile sets, and a bare "NAME" for what only the image sets: Docker
 /// removes such a variable. HOSTNAME is the engine's own.
 Json environment_list(const std::map<std::string, std::string>& environment,
@@ -98,59 +85,26 @@ void set_network(Json& config, const RunRequest& request, const ProfileContext& 
   }
   config["NetworkMode"] = egress.enforced ? egress.network : context.egress_network;
   if (!egress.enforced) return;
-  config["Dns"] = Json::array({"127.0.0.1"});
-  config["DnsSearch"] = Json::array({"."});
-  config["DnsOptions"] = Json::array({"timeout:1", "attempts:1"});
+  set_no_names(config);
   config["Sysctls"] = {{"net.ipv6.conf.all.disable_ipv6", "1"},
                        {"net.ipv6.conf.default.disable_ipv6", "1"}};
-}
-
-Json tmpfs_list(const RunLimits& limits, const engine::Quirks& quirks) {
-  Json list = {
-      {"/tmp", "rw,nosuid,nodev,exec,mode=1777,size=" + std::to_string(run_tmp_bytes(limits))}};
-  for (const std::string_view folder : quirks.writable_folders)
-    list[std::string(folder)] = "ro,nosuid,nodev,noexec,size=4096";
-  return list;
-}
-
-Json ulimit_list(const engine::Quirks& quirks) {
-  Json list = {{{"Name", "nofile"}, {"Soft", kRunOpenFilesMax}, {"Hard", kRunOpenFilesMax}},
-               {{"Name", "core"}, {"Soft", 0}, {"Hard", 0}}};
-  if (quirks.processes_max > 0) {
-    list.push_back(
-        {{"Name", "nproc"}, {"Soft", quirks.processes_max}, {"Hard", quirks.processes_max}});
-  }
-  return list;
 }
 
 Json host_config(const RunRequest& request, const ProfileContext& context, Json mounts,
                  const RunEgress& egress) {
   const RunLimits& limits = request.limits;
-  Json security = Json::array({"no-new-privileges"});
-  security.push_back("seccomp=" +
-                     (context.quirks.seccomp_by_file ? context.seccomp_file : seccomp_profile()));
-  Json config = {
-      {"Mounts", std::move(mounts)},
-      {"ReadonlyRootfs", true},
-      {"Privileged", false},
-      {"CapDrop", Json::array({"ALL"})},
-      {"SecurityOpt", std::move(security)},
-      {"IpcMode", "private"},
-      {"ShmSize", kRunShmBytes},
-      {"Tmpfs", tmpfs_list(limits, context.quirks)},
-      {"NanoCpus", std::uint64_t{limits.cpu_millis} * 1'000'000},
-      {"Memory", limits.memory_bytes},
-      {"MemorySwap", limits.memory_bytes},
-      {"PidsLimit", limits.pids},
-      {"Ulimits", ulimit_list(context.quirks)},
-      {"LogConfig",
-       {{"Type", "json-file"},
-        {"Config",
-         {{"max-size", std::to_string(log_bytes_bound(limits) / 1024) + "k"}, {"max-file", "1"}}}}},
-      {"RestartPolicy", {{"Name", "no"}}},
-      {"AutoRemove", false},
-      {"Init", false},
-  };
+  Json config = confined_host(context, {.nano_cpus = std::uint64_t{limits.cpu_millis} * 1'000'000,
+                                        .memory_bytes = limits.memory_bytes,
+                                        .processes = limits.pids,
+                                        .open_files = kRunOpenFilesMax});
+  config["Mounts"] = std::move(mounts);
+  config["ShmSize"] = kRunShmBytes;
+  config["Tmpfs"]["/tmp"] =
+      "rw,nosuid,nodev,exec,mode=1777,size=" + std::to_string(run_tmp_bytes(limits));
+  config["LogConfig"] = {
+      {"Type", "json-file"},
+      {"Config",
+       {{"max-size", std::to_string(log_bytes_bound(limits) / 1024) + "k"}, {"max-file", "1"}}}};
   set_network(config, request, context, egress);
   const auto runtime = context.runtimes.find(request.profile);
   if (runtime != context.runtimes.end()) config["Runtime"] = runtime->second;
@@ -164,7 +118,7 @@ Result<std::string> run_workdir(const RunRequest& request) {
   if (request.workdir.empty() || request.workdir == ".") return std::string("/src");
   std::string path = "/src/" + request.workdir;
   if (!sandbox::is_clean_path(path))
-    return policy("'" + request.workdir + "' is no folder below /src");
+    return refused_by_policy("'" + request.workdir + "' is no folder below /src");
   return path;
 }
 
@@ -173,16 +127,16 @@ Result<std::vector<BoundMount>> run_mounts(const RunRequest& request, const Prof
   Result<std::vector<BoundMount>> mounts = profile_mounts(request);
   if (!mounts) return mounts.error();
   if (!sandbox::is_clean_path(context.wrapper_path))
-    return policy("the wrapper has no absolute path");
+    return refused_by_policy("the wrapper has no absolute path");
   mounts->insert(mounts->begin(), {context.wrapper_path, std::string(kWrapperPath), false});
   if (has_network(request) && !context.ca_bundle.empty()) {
     if (!sandbox::is_clean_path(context.ca_bundle))
-      return policy("the CA bundle has no absolute path");
+      return refused_by_policy("the CA bundle has no absolute path");
     mounts->push_back({context.ca_bundle, std::string(kCaBundlePath), false});
   }
   if (sees_credentials(request, context, egress)) {
     if (!sandbox::is_clean_path(context.netrc))
-      return policy("the netrc file has no absolute path");
+      return refused_by_policy("the netrc file has no absolute path");
     mounts->push_back({context.netrc, std::string(kNetrcPath), false});
   }
   return mounts;
@@ -200,12 +154,10 @@ Result<std::vector<std::string>> kept_variables(const RunRequest& request,
 }
 
 Result<void> check_request(const RunRequest& request, const ImageTraits& image) {
-  if (request.command.empty() || request.command.front().empty()) return policy("an empty command");
-  if (request.limit <= Duration{}) return policy("a run without a time limit");
-  // A tag can be moved between two sides of a comparison.
-  if (!request.image.starts_with("sha256:")) {
-    return policy("'" + request.image + "' is no image identity");
-  }
+  if (request.command.empty() || request.command.front().empty())
+    return refused_by_policy("an empty command");
+  if (request.limit <= Duration{}) return refused_by_policy("a run without a time limit");
+  if (auto named = check_image_identity(request.image); !named) return named;
   if (!image.facts.volumes.empty()) {
     return Error{.code = Errc::unsafe_sandbox,
                  .what = "the image declares the volume " + image.facts.volumes.front() +
@@ -215,7 +167,7 @@ Result<void> check_request(const RunRequest& request, const ImageTraits& image) 
   }
   if (request.limits.cpu_millis == 0 || request.limits.pids == 0 ||
       request.limits.memory_bytes < kMemoryBytesMin || request.limits.tmp_bytes == 0) {
-    return policy("limits that no command can live with");
+    return refused_by_policy("limits that no command can live with");
   }
   return {};
 }
@@ -268,15 +220,15 @@ Result<std::vector<BoundMount>> profile_mounts(const RunRequest& request) {
     const Cell cell = column.cells.at(row);
     if (host_path.empty()) {
       if (cell.use != Use::required) continue;
-      return policy("profile " + std::string(name(request.profile)) + " needs a directory for " +
-                    std::string(column.path));
+      return refused_by_policy("profile " + std::string(name(request.profile)) +
+                               " needs a directory for " + std::string(column.path));
     }
     if (cell.use == Use::refused) {
-      return policy("profile " + std::string(name(request.profile)) + " has no " +
-                    std::string(column.path));
+      return refused_by_policy("profile " + std::string(name(request.profile)) + " has no " +
+                               std::string(column.path));
     }
     if (!sandbox::is_clean_path(host_path)) {
-      return policy("'" + host_path + "' is no clean absolute path");
+      return refused_by_policy("'" + host_path + "' is no clean absolute path");
     }
     mounts.push_back({host_path, std::string(column.path), cell.writable});
   }
@@ -295,23 +247,12 @@ Result<std::string> container_spec(const RunRequest& request, const ProfileConte
   Json mount_list = Json::array();
   for (const BoundMount& mount : *mounts) mount_list.push_back(bind_mount(mount));
 
-  Json spec = {
-      {"Image", request.image},
-      {"User", kContainerUser},
-      {"Env", environment_list(*environment, image, context.quirks)},
-      {"Entrypoint", Json::array({kWrapperPath})},
-      {"Cmd", request.command},
-      {"WorkingDir", *workdir},
-      {"Labels", container_labels(request, context, run)},
-      {"Healthcheck", {{"Test", Json::array({"NONE"})}}},
-      {"Tty", false},
-      {"OpenStdin", true},
-      {"StdinOnce", true},
-      {"AttachStdin", true},
-      {"AttachStdout", true},
-      {"AttachStderr", true},
-      {"HostConfig", host_config(request, context, std::move(mount_list), run.egress)},
-  };
+  Json spec = attached_body(request.image,
+                            host_config(request, context, std::move(mount_list), run.egress));
+  spec["Env"] = environment_list(*environment, image, context.quirks);
+  spec["Cmd"] = request.command;
+  spec["WorkingDir"] = *workdir;
+  spec["Labels"] = container_labels(request, context, run);
   if (run.egress.joined.empty()) spec["Hostname"] = "cupel";  // else that of the container
   // Arguments of a campaign need not be UTF-8.
   return spec.dump(-1, ' ', false, Json::error_handler_t::replace);

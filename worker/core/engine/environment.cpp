@@ -1,5 +1,5 @@
 // What a container's processes find in their environment: only what the profile sets.
-#include "worker/core/engine/container_spec.hpp"
+#include "worker/core/engine/confinement.hpp"
 
 #include <algorithm>
 
@@ -13,10 +13,6 @@ constexpr std::string_view kPath =
     "/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 constexpr std::uint64_t kBytesPerMiB = 1ULL << 20U;
 
-Error against_policy(std::string what) {
-  return {.code = Errc::refused_by_policy, .what = std::move(what), .detail = {}, .hint = {}};
-}
-
 /// Proxies only: "direct" would let the go command run a version control system, "off" would make
 /// every answer look like a missing module.
 Result<void> check_goproxy(const std::string& goproxy) {
@@ -25,7 +21,7 @@ Result<void> check_goproxy(const std::string& goproxy) {
     const std::size_t end = std::min(goproxy.find_first_of(",|", begin), goproxy.size());
     const std::string entry = goproxy.substr(begin, end - begin);
     if (!entry.starts_with("https://") && !entry.starts_with("http://")) {
-      return against_policy("GOPROXY entry '" + entry + "' is no proxy");
+      return refused_by_policy("GOPROXY entry '" + entry + "' is no proxy");
     }
     begin = end + 1;
   }
@@ -47,7 +43,7 @@ void add_enforced_proxy(Environment& environment, const RunEgress& egress) {
 Result<std::string> with_downloads(const std::string& goproxy, const RunRequest& request) {
   if (request.mounts.downloads.empty()) return goproxy;
   if (!request.go.go_private.empty() || !request.go.go_nosumdb.empty()) {
-    return against_policy("a run with private modules has no download cache");
+    return refused_by_policy("a run with private modules has no download cache");
   }
   return "file://" + std::string(kDownloadsPath) + "," + goproxy;
 }
@@ -56,7 +52,7 @@ Result<void> add_network(Environment& environment, const RunRequest& request,
                          const ProfileContext& context, const RunEgress& egress) {
   const bool fixture = !request.mounts.fixture_proxy.empty();
   if (fixture && !request.mounts.downloads.empty()) {
-    return against_policy("a run with a fixture proxy has no download cache");
+    return refused_by_policy("a run with a fixture proxy has no download cache");
   }
   if (fixture && request.profile != Profile::tool) {
     environment["GOPROXY"] = "file:///proxy";
@@ -65,7 +61,7 @@ Result<void> add_network(Environment& environment, const RunRequest& request,
   }
   if (const Result<void> proxies = check_goproxy(context.goproxy); !proxies) return proxies.error();
   if (context.gosumdb.empty() || context.gosumdb == "off") {
-    return against_policy(
+    return refused_by_policy(
         "GOSUMDB is off, and only a fixture proxy may do without a checksum database");
   }
   const auto goproxy = with_downloads(context.goproxy, request);
@@ -86,7 +82,7 @@ Result<void> add_network(Environment& environment, const RunRequest& request,
                                                      "http_proxy", "https_proxy", "no_proxy"};
   for (const auto& [name, value] : context.proxy_environment) {
     if (std::ranges::find(kProxyNames, name) == std::end(kProxyNames)) {
-      return against_policy("'" + name + "' is no proxy variable");
+      return refused_by_policy("'" + name + "' is no proxy variable");
     }
     environment[name] = value;
   }
