@@ -3,7 +3,9 @@
 #include "tests/integration/sandbox/hostile_table.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <gmock/gmock.h>
 
+#include <filesystem>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sstream>
@@ -109,6 +111,42 @@ worker::RunRequest EgressFixture::acquire(const std::string& script) const {
   worker::RunRequest request = shell(script);
   request.profile = worker::Profile::acquire;
   return request;
+}
+
+worker::RunReport EgressFixture::attack(const std::string& peer_ip, const std::string& foreign,
+                                        const std::vector<std::string>& more) {
+  std::filesystem::copy_file(CUPEL_HOSTILE, mounts.source + "/hostile");
+  worker::RunRequest request = acquire("");
+  request.command = {"/src/hostile",
+                     "host_ip=" + host_address(),
+                     "host_port=" + std::to_string(services_.open_port()),
+                     "bridge_ip=" + default_bridge_address(),
+                     "peer_ip=" + peer_ip,
+                     "foreign=" + foreign,
+                     "allowed=local-0.cupel.invalid",
+                     "target_ip=127.0.0.1:" + std::to_string(services_.proxy_port()),
+                     "echo=localhost:" + std::to_string(services_.echo_port())};
+  request.command.insert(request.command.end(), more.begin(), more.end());
+  request.limit = std::chrono::seconds(150);
+  return run(request);
+}
+
+void EgressFixture::expect_held(const worker::RunReport& report, int visits_before,
+                                const std::string& mark) {
+  ASSERT_FALSE(report.error) << report.error->text();
+  EXPECT_EQ(report.exit_code, 0) << report.out.bytes << report.err.bytes;
+  EXPECT_EQ(report.egress, "enforced");
+  const std::vector<Row> rows = rows_of(report.out.bytes);
+  EXPECT_GT(rows.size(), 45U);
+  for (const Row& row : rows) {
+    EXPECT_EQ(row.reached, row.attack.starts_with("control: ")) << row.attack << ": " << row.what;
+  }
+  EXPECT_EQ(services_.visits(), visits_before) << "something came to the host's service";
+  EXPECT_THAT(report.egress_refused,
+              ::testing::Contains("egress refused: CONNECT example.com:443 (target)"));
+  EXPECT_THAT(report.egress_refused, ::testing::Contains(::testing::HasSubstr("169.254.169.254")));
+  const auto version = await(io, engine->negotiate());
+  compare_rows(mark, rows, version ? version->name : "");
 }
 
 std::string EgressFixture::network_name() const {

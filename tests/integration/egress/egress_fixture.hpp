@@ -46,6 +46,12 @@ class EgressFixture : public SandboxTest {
   void use(worker::EgressPort& port);
   [[nodiscard]] worker::RunRequest acquire(const std::string& script) const;
   [[nodiscard]] std::string network_name() const;
+  /// Runs the hostile program, which tries all that it knows; `foreign`: credentials of another
+  /// run.
+  [[nodiscard]] worker::RunReport attack(const std::string& peer_ip, const std::string& foreign,
+                                         const std::vector<std::string>& more = {});
+  /// Of an attack: every control was reached and nothing else, as the table of this mark says.
+  void expect_held(const worker::RunReport& report, int visits_before, const std::string& mark);
 
   WorkerId worker_{fs::random_u64() >> 1U | 1U};
   std::uint64_t run_bytes_max_ = 16U << 10U;
