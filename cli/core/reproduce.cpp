@@ -44,16 +44,17 @@ json environment_of(const json& unit, bool c_compiler, double cpus, std::uint64_
           {"USER", "nobody"}};
 }
 
-/// Attributes of a repository change no byte, as in the fleet's snapshots.
-constexpr const char* kPlainBytes =
-    "echo '* -text -filter -ident -working-tree-encoding' >src/.git/info/attributes\n";
+/// Attributes of the repository in this folder change no byte, as in the fleet's snapshots.
+std::string plain_bytes(const std::string& folder) {
+  return "echo '* -text -filter -ident -working-tree-encoding' >" + folder +
+         "/.git/info/attributes\n";
+}
 
 /// A commit of `from` (words of a shell) in the folder `to`.
 std::string checked_out(const std::string& from, const std::string& commit, const std::string& to) {
   const std::string git = "git -C " + to + " -c core.hooksPath=/dev/null -c core.autocrlf=false ";
-  return "git clone -q --no-checkout " + from + " " + to +
-         "\necho '* -text -filter -ident -working-tree-encoding' >" + to +
-         "/.git/info/attributes\n" + git + "checkout -q --detach " + shell_quoted(commit) + "\n";
+  return "git clone -q --no-checkout " + from + " " + to + "\n" + plain_bytes(to) + git +
+         "checkout -q --detach " + shell_quoted(commit) + "\n";
 }
 
 /// A folder of somebody's machine: its commit where git has it, else its files as they are.
@@ -78,7 +79,7 @@ std::string get_source(const json& source, const std::string& commit) {
       "commit add -A -f && commit commit -q -m ";
   const std::string path = text_of(source, "path");
   if (path.empty()) {
-    return uploaded("SOURCE", text_of(source, "name"), commit, "src") + kPlainBytes +
+    return uploaded("SOURCE", text_of(source, "name"), commit, "src") + plain_bytes("src") +
            "git -C src rev-parse -q --verify HEAD >/dev/null || {\n" + own_commit + "source\n}\n";
   }
   // A published module has no commit: its files become one.
@@ -99,7 +100,7 @@ std::string get_source(const json& source, const std::string& commit) {
          shell_quoted(text_of(source, "version") + ".mod") +
          " -print -quit)\" src/go.mod\n"
          "git -c init.defaultBranch=main init -q src\n" +
-         kPlainBytes + own_commit + shell_quoted(module) + "\n";
+         plain_bytes("src") + own_commit + shell_quoted(module) + "\n";
 }
 
 /// The candidates of a campaign of kind replace, where mutate put them beside the unit's code.
