@@ -1,5 +1,7 @@
 #include "common/core/noise.hpp"
 
+#include <boost/math/distributions/binomial.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -26,31 +28,10 @@ double worst_ratio(std::uint16_t runs, std::uint16_t need) {
   return worst;
 }
 
-/// How likely `differ` or fewer of `pairs` differ, where each does with probability `share`.
-double at_most(const AaSample& sample, double share) {
-  // Logarithms: the terms of a large sample are smaller than any number.
-  const auto pairs = static_cast<double>(sample.pairs);
-  const double odds = std::log(share) - std::log(1 - share);
-  double term = pairs * std::log(1 - share);
-  double sum = 0;
-  for (std::uint64_t differ = 0; differ <= sample.differ; ++differ) {
-    sum += std::exp(term);
-    const auto k = static_cast<double>(differ);
-    term += std::log(pairs - k) - std::log(k + 1) + odds;
-  }
-  return sum;
-}
-
 /// The largest share that the sample doesn't contradict with 95 % confidence (Clopper-Pearson).
 double share_at_most(const AaSample& sample) {
-  if (sample.differ >= sample.pairs) return 1;
-  double low = static_cast<double>(sample.differ) / static_cast<double>(sample.pairs);
-  double high = 1;
-  for (int step = 0; step < 60; ++step) {
-    const double middle = (low + high) / 2;
-    (at_most(sample, middle) > 0.05 ? low : high) = middle;
-  }
-  return high;
+  return boost::math::binomial_distribution<>::find_upper_bound_on_p(
+      static_cast<double>(sample.pairs), static_cast<double>(sample.differ), 0.05);
 }
 
 }  // namespace
