@@ -53,6 +53,8 @@ struct Setting {
   bool reloadable = false;  ///< Takes effect on SIGHUP.
 };
 
+class Settings;
+
 class Schema {
  public:
   /// `environment_prefix` such as "CUPEL_WORKER": variable CUPEL_WORKER_DATA_DIR sets data_dir.
@@ -63,6 +65,9 @@ class Schema {
   /// Read when no --config is given and they exist, later ones win. A folder means its *.yaml in
   /// order.
   void default_file(std::string path);
+  /// What no value shows alone: called with valid values, when the program is to run and by `config
+  /// check`. An error of unfit() is told at the place of its setting.
+  void rule(std::function<Result<void>(const Settings&)> rule);
 
   [[nodiscard]] const Setting* find(std::string_view name) const;
   [[nodiscard]] const std::vector<Setting>& settings() const { return settings_; }
@@ -70,6 +75,9 @@ class Schema {
   [[nodiscard]] const std::string& environment_prefix() const { return environment_prefix_; }
   [[nodiscard]] const std::string& summary() const { return summary_; }
   [[nodiscard]] const std::vector<std::string>& default_files() const { return default_files_; }
+  [[nodiscard]] const std::vector<std::function<Result<void>(const Settings&)>>& rules() const {
+    return rules_;
+  }
 
  private:
   std::string program_;
@@ -77,6 +85,7 @@ class Schema {
   std::string summary_;
   std::vector<Setting> settings_;
   std::vector<std::string> default_files_;
+  std::vector<std::function<Result<void>(const Settings&)>> rules_;
 };
 
 /// The values. Asking for a name that was not declared, or as another type, is a bug (throws).
@@ -108,6 +117,9 @@ class Settings {
   [[nodiscard]] const Value& value_of(std::string_view name,
                                       std::initializer_list<Type> types_allowed) const;
 };
+
+/// A value that doesn't fit with others: bad_config, "setting NAME: WHY".
+[[nodiscard]] Error unfit(std::string_view setting, std::string_view why);
 
 /// What the outside says; every part can be a fake in a test.
 struct Inputs {

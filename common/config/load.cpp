@@ -115,6 +115,38 @@ void apply_defaults(State& state) {
   }
 }
 
+constexpr std::string_view kUnfit = "setting ";
+
+Error unfit(std::string_view setting, std::string_view why) {
+  return {.code = Errc::bad_config,
+          .what = std::string(kUnfit) + std::string(setting) + ": " + std::string(why),
+          .detail = {},
+          .hint = {}};
+}
+
+namespace {
+
+Origin place_of(const State& state, std::string_view what) {
+  if (!what.starts_with(kUnfit)) return {};
+  what.remove_prefix(kUnfit.size());
+  const std::string name(what.substr(0, what.find(':')));
+  if (state.schema.find(name) == nullptr || !state.settings.is_set(name)) return {};
+  return {state.settings.origin(name)};
+}
+
+void apply_rules(State& state) {
+  for (const auto& rule : state.schema.rules()) {
+    const Result<void> kept = rule(state.settings);
+    if (kept) continue;
+    const Error& error = kept.error();
+    std::string message = error.what;
+    if (!error.detail.empty()) message += " (" + error.detail + ")";
+    add_fault(state, place_of(state, error.what), error.code, std::move(message), error.hint);
+  }
+}
+
+}  // namespace
+
 Loaded load(const Schema& schema, const Inputs& inputs) {
   State state{schema, {}, {}};
   Arguments arguments;
@@ -135,6 +167,10 @@ Loaded load(const Schema& schema, const Inputs& inputs) {
   apply_environment(state, inputs);
   apply_flags(state, arguments);
   require_values(state);
+  if (state.faults.empty() &&
+      (arguments.action == Action::run || arguments.action == Action::check)) {
+    apply_rules(state);
+  }
   loaded.settings = std::move(state.settings);
   loaded.faults = std::move(state.faults);
   if (arguments.action == Action::show)

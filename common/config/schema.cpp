@@ -25,6 +25,10 @@ void Schema::default_file(std::string path) {
   default_files_.push_back(std::move(path));
 }
 
+void Schema::rule(std::function<Result<void>(const Settings&)> rule) {
+  rules_.push_back(std::move(rule));
+}
+
 const Setting* Schema::find(std::string_view name) const {
   const auto found = std::ranges::find(settings_, name, &Setting::name);
   return found == settings_.end() ? nullptr : &*found;

@@ -13,6 +13,7 @@
 
 #include "common/core/error.hpp"
 #include "common/core/time.hpp"
+#include "common/docker/budgets.hpp"
 #include "common/engine/answers.hpp"
 #include "common/engine/log_frames.hpp"
 #include "common/engine/networks.hpp"
@@ -41,25 +42,6 @@ using engine::WaitAnswer;
 
 template <typename T>
 using Awaitable = boost::asio::awaitable<T>;
-
-/// Time that each call may take. Settings of a worker; printed with its configuration.
-struct EngineBudgets {
-  Duration ping = std::chrono::seconds(2);
-  Duration version = std::chrono::seconds(10);  ///< version and info
-  Duration create = std::chrono::seconds(30);
-  Duration attach = std::chrono::seconds(10);  ///< Until the connection is upgraded.
-  Duration start = std::chrono::seconds(30);
-  Duration wait_head = std::chrono::seconds(10);  ///< Until the answer's head.
-  Duration kill = std::chrono::seconds(15);
-  Duration second_wait = std::chrono::seconds(15);  ///< Body clock of the wait after a kill.
-  Duration logs = std::chrono::seconds(30);         ///< Plus one second per 10 MiB of cap.
-  Duration inspect = std::chrono::seconds(10);
-  Duration remove = std::chrono::seconds(30);  ///< Until it is gone.
-  Duration list = std::chrono::seconds(30);
-  Duration image = std::chrono::seconds(30);     ///< Image inspect, list, tag, remove.
-  Duration transfer = std::chrono::minutes(30);  ///< Image import and pull.
-  Duration network = std::chrono::seconds(30);   ///< Network create and remove.
-};
 
 enum class CallOutcome : std::uint8_t { ok, refused, timeout, unreachable, protocol, cancelled };
 [[nodiscard]] std::string_view name(CallOutcome outcome);

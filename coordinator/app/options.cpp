@@ -58,10 +58,7 @@ Result<sql::StoreLocation> store_of(const config::Settings& settings, const std:
     if (!text) return text.error();
     password = text->substr(0, text->find_first_of("\r\n"));
     if (password.empty()) {
-      return Error{.code = Errc::bad_config,
-                   .what = "the file " + file + " of setting store_password_file holds no password",
-                   .detail = {},
-                   .hint = {}};
+      return config::unfit("store_password_file", "the file " + file + " holds no password");
     }
   }
   return sql::parse_store_location(settings.text("store"), data_dir + "/store.db",
@@ -79,6 +76,10 @@ config::Schema settings_schema() {
                         "Plans campaigns, leases their tasks to workers and keeps the results.");
   schema.default_file("/etc/cupel/coordinator.yaml");
   schema.default_file("/etc/cupel/coordinator.d");
+  schema.rule([](const config::Settings& settings) -> Result<void> {
+    const auto options = options_from(settings);
+    return options ? Result<void>() : options.error();
+  });
   schema.add({.name = "data_dir",
               .type = Type::path,
               .sentence = "Store, artifacts, plans and secrets; made 0700",
@@ -247,11 +248,8 @@ Result<Options> options_from(const config::Settings& settings) {
       static_cast<std::uint32_t>(settings.number("quarantine_percent"));
   options.machine.quarantine_window = settings.duration("quarantine_window");
   if (options.machine.lease < 2 * options.machine.heartbeat) {
-    return Error{
-        .code = Errc::bad_config,
-        .what = "lease_ms must be at least twice heartbeat_ms: a worker renews by its heartbeats",
-        .detail = {},
-        .hint = {}};
+    return config::unfit("lease_ms",
+                         "must be at least twice heartbeat_ms: a worker renews by its heartbeats");
   }
   return options;
 }

@@ -120,7 +120,7 @@ ensure_engine() {
     fi
   fi
   export DOCKER_HOST=unix://$socket
-  say "engine: $(curl -s --max-time 10 --unix-socket "$socket" http://engine/version |
+  say "engine: $(curl -s --max-time 60 --unix-socket "$socket" http://engine/version |
     sed -n 's/.*"Components":\[{"Name":"\([^"]*\)","Version":"\([^"]*\)".*/\1 \2/p') at $socket"
 }
 

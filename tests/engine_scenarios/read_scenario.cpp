@@ -14,18 +14,15 @@ constexpr std::size_t kFileBytesMax = std::size_t{1} << 20U;
 constexpr std::uint64_t kRunsMax = 1000;
 
 struct NamedTime {
-  const char* name;
+  std::string_view name;
   Duration* value;
 };
 
 std::vector<NamedTime> budget_names(docker::EngineBudgets& all) {
-  return {{"ping", &all.ping},     {"version", &all.version},
-          {"create", &all.create}, {"attach", &all.attach},
-          {"start", &all.start},   {"wait_head", &all.wait_head},
-          {"kill", &all.kill},     {"second_wait", &all.second_wait},
-          {"logs", &all.logs},     {"inspect", &all.inspect},
-          {"remove", &all.remove}, {"list", &all.list},
-          {"image", &all.image}};
+  std::vector<NamedTime> names;
+  for (const docker::NamedBudget& budget : docker::kNamedBudgets)
+    names.push_back({budget.name, &(all.*budget.time)});
+  return names;
 }
 
 std::vector<NamedTime> time_names(Scenario& scenario) {
@@ -51,7 +48,7 @@ void read_times(Reader& reader, const Node& node, const std::string& what,
     reader.time(node, one.name, *one.value);
     if (const Node* const given = node.find(one.name);
         given != nullptr && *one.value <= Duration{}) {
-      reader.fault(*given, what + "." + one.name + ": must be more than nothing");
+      reader.fault(*given, what + "." + std::string(one.name) + ": must be more than nothing");
     }
   }
 }

@@ -36,7 +36,7 @@ class ContainerEngine final : public RunEngine {
         engine_(parts.loop.get_executor(),
                 docker::ClientOptions{
                     .socket_path = parts.options.engine_socket,
-                    .budgets = {},
+                    .budgets = parts.options.engine_budgets,
                     .observer = [&metrics = parts.metrics](const docker::CallObservation& call) {
                       metrics.engine_call(call);
                     }}) {}

@@ -1,6 +1,7 @@
 #include "worker/app/options.hpp"
 
 #include "common/app/settings.hpp"
+#include "common/text/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,13 +28,6 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "worker";
 }
 
-Error bad(const std::string& setting, const std::string& why) {
-  return {.code = Errc::bad_config,
-          .what = "setting " + setting + ": " + why,
-          .detail = {},
-          .hint = {}};
-}
-
 std::vector<std::string> parts_of(std::string_view text) {
   std::vector<std::string> parts;
   for (;;) {
@@ -55,22 +49,39 @@ Result<std::map<Profile, std::string>> runtimes_of(const config::Settings& setti
     const auto* const profile =
         std::ranges::find(kProfiles, wanted, [](Profile p) { return name(p); });
     if (equals == std::string::npos || equals + 1 == item.size() || profile == kProfiles.end())
-      return bad("runtimes", "'" + item + "' is no PROFILE=RUNTIME, like execute=runsc");
+      return config::unfit("runtimes", "'" + item + "' is no PROFILE=RUNTIME, like execute=runsc");
     if (!runtimes.emplace(*profile, item.substr(equals + 1)).second)
-      return bad("runtimes", "profile " + std::string(wanted) + " stands twice");
+      return config::unfit("runtimes", "profile " + std::string(wanted) + " stands twice");
   }
   if (!runtimes.empty() && settings.text("engine") == kEngineBubblewrap)
-    return bad("runtimes", "bubblewrap has none; set engine to docker");
+    return config::unfit("runtimes", "bubblewrap has none; set engine to docker");
   return runtimes;
 }
 
 Result<void> check_egress_proxy(const Options& options) {
   if (options.egress_proxy == "auto") return {};
   if (options.engine == kEngineBubblewrap)
-    return bad("egress_proxy", "bubblewrap has no network to hold; set engine to docker");
+    return config::unfit("egress_proxy", "bubblewrap has no network to hold; set engine to docker");
   if (options.egress == "configured")
-    return bad("egress_proxy", "runs have no proxy of the worker's with egress: configured");
+    return config::unfit("egress_proxy",
+                         "runs have no proxy of the worker's with egress: configured");
   return {};
+}
+
+docker::EngineBudgets engine_budgets_of(const config::Settings& settings) {
+  docker::EngineBudgets budgets;
+  for (const docker::NamedBudget& budget : docker::kNamedBudgets)
+    budgets.*budget.time = settings.duration(engine_budget_setting(budget));
+  return budgets;
+}
+
+/// Else the reaper could take a container whose calls still go on.
+Result<void> check_post_run(const Options& options) {
+  const Duration needed = options.engine_budgets.after_run();
+  if (options.post_run >= needed) return {};
+  return config::unfit(
+      "post_run", "must be at least " + text::format_duration(needed) +
+                      ", what engine_budgets gives to kill, second_wait, logs, inspect and remove");
 }
 
 Result<std::vector<CoordinatorAddress>> coordinators_of(const config::Settings& settings) {
@@ -78,15 +89,16 @@ Result<std::vector<CoordinatorAddress>> coordinators_of(const config::Settings& 
   const auto bulk = parts_of(settings.text("coordinator_bulk"));
   const auto keys = parts_of(settings.text("coordinator_key"));
   if (bulk.size() != control.size()) {
-    return bad("coordinator_bulk", "must name as many coordinators as coordinator_control");
+    return config::unfit("coordinator_bulk",
+                         "must name as many coordinators as coordinator_control");
   }
   if (keys.size() != 1 && keys.size() != control.size()) {
-    return bad("coordinator_key", "must be one key, or one for each coordinator");
+    return config::unfit("coordinator_key", "must be one key, or one for each coordinator");
   }
   std::vector<CoordinatorAddress> coordinators;
   for (std::size_t i = 0; i < control.size(); ++i) {
     if (std::ranges::count(control, control[i]) > 1)
-      return bad("coordinator_control", "names " + control[i] + " twice");
+      return config::unfit("coordinator_control", "names " + control[i] + " twice");
     coordinators.push_back({control[i], bulk[i], keys.size() == 1 ? keys[0] : keys[i]});
   }
   return coordinators;
@@ -98,7 +110,8 @@ Result<Options> options_from(const config::Settings& settings) {
   Options options;
   options.data_dir = settings.text("data_dir");
   if (options.data_dir.empty() || options.data_dir[0] != '/') {
-    return bad("data_dir", "must be an absolute path: containers mount directories below it");
+    return config::unfit("data_dir",
+                         "must be an absolute path: containers mount directories below it");
   }
   options.seed_dir = settings.text("seed_dir");
   options.name = settings.is_set("name") ? settings.text("name") : host_name();
@@ -153,6 +166,8 @@ Result<Options> options_from(const config::Settings& settings) {
   options.reap_period = settings.duration("reap_period");
   options.reap_grace = settings.duration("reap_grace");
   options.post_run = settings.duration("post_run");
+  options.engine_budgets = engine_budgets_of(settings);
+  if (const auto fits = check_post_run(options); !fits) return fits.error();
   options.bounds.limits_max = {
       .cpu_millis = static_cast<std::uint32_t>(unsigned_of("max_cpus") * 1000),
       .memory_bytes = unsigned_of("max_memory"),

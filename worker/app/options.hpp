@@ -6,6 +6,7 @@
 #include "common/core/error.hpp"
 #include "common/core/settings.hpp"
 #include "common/core/time.hpp"
+#include "common/docker/budgets.hpp"
 #include "worker/core/engine/run.hpp"
 
 #include <cstdint>
@@ -22,6 +23,9 @@ inline constexpr std::string_view kEngineBubblewrap = "bubblewrap";
 
 /// Declares every setting of the worker.
 [[nodiscard]] config::Schema settings_schema();
+
+/// "engine_budgets.kill"
+[[nodiscard]] std::string engine_budget_setting(const docker::NamedBudget& budget);
 
 /// What a worker never exceeds, whatever a campaign asks for.
 struct Bounds {
@@ -76,7 +80,8 @@ struct Options {
   Duration drain_limit{};
   Duration reap_period{};
   Duration reap_grace{};
-  Duration post_run{};  ///< From a run's limit to its container's deadline label.
+  Duration post_run{};                   ///< From a run's limit to its container's deadline label.
+  docker::EngineBudgets engine_budgets;  ///< What follows a run fits into post_run.
   Bounds bounds;
 };
 

@@ -61,7 +61,7 @@ class Service {
   Service(const Options& options, const app::LogOptions& log)
       : options_(options),
         base_metrics_("worker", std::string(kVersion), std::string(app::revision())),
-        metrics_(base_metrics_, docker::EngineBudgets{}) {
+        metrics_(base_metrics_, options_.engine_budgets) {
     app::start_log(log, base_metrics_.log_counter());
     for (const char* plane : {"control", "bulk"}) (void)malformed_counter(base_metrics_, plane);
   }

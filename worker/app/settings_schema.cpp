@@ -1,5 +1,6 @@
 // Which settings a worker has.
 #include "common/app/settings.hpp"
+#include "common/text/units.hpp"
 #include "worker/app/options.hpp"
 
 namespace cupel::worker {
@@ -110,6 +111,18 @@ void add_engine(config::Schema& schema) {
               .fallback = "30m",
               .min = 0,
               .max = 86400000});
+}
+
+void add_engine_budgets(config::Schema& schema) {
+  const docker::EngineBudgets fallbacks;
+  for (const docker::NamedBudget& budget : docker::kNamedBudgets) {
+    schema.add({.name = engine_budget_setting(budget),
+                .type = Type::duration,
+                .sentence = "Limit of an engine call: " + std::string(budget.sentence),
+                .fallback = text::format_duration(fallbacks.*budget.time),
+                .min = 100,
+                .max = 3600000});
+  }
 }
 
 void add_sources(config::Schema& schema) {
@@ -252,12 +265,21 @@ void add_bounds(config::Schema& schema) {
 
 }  // namespace
 
+std::string engine_budget_setting(const docker::NamedBudget& budget) {
+  return "engine_budgets." + std::string(budget.name);
+}
+
 config::Schema settings_schema() {
   config::Schema schema("cupel-worker", "CUPEL_WORKER",
                         "Runs the tasks of a Cupel coordinator in sandboxes of this machine.");
   schema.default_file("/etc/cupel/worker.yaml");
+  schema.rule([](const config::Settings& settings) -> Result<void> {
+    const auto options = options_from(settings);
+    return options ? Result<void>() : options.error();
+  });
   add_connection(schema);
   add_engine(schema);
+  add_engine_budgets(schema);
   add_sources(schema);
   add_storage(schema);
   add_bounds(schema);

@@ -116,6 +116,7 @@ void SandboxLab::tear_down() {
     ADD_FAILURE() << "left behind: " << container.name << " (" << container.state << ")";
     (void)await(io, engine->remove(container.id));
   }
+  if (image.empty()) return;
   const auto removed = await(io, engine->image_remove("cupel-test/busybox:" + tag_));
   EXPECT_TRUE(removed) << removed.error().text();
 }

@@ -74,6 +74,35 @@ struct World {
   }
 };
 
+TEST(ConfigRules, AreAskedOnlyWithValidValuesAndNameThePlace) {
+  int asked = 0;
+  Schema schema("p", "P", "s");
+  schema.add({.name = "least", .type = Type::number, .fallback = "1"});
+  schema.add({.name = "most", .type = Type::number, .fallback = "9"});
+  schema.rule([&asked](const Settings& settings) -> Result<void> {
+    ++asked;
+    if (settings.number("least") <= settings.number("most")) return {};
+    return unfit("least", "must not be above most");
+  });
+  Inputs inputs;
+  inputs.read_file = [](const std::string&) { return std::string("most: 4\nleast: 5\n"); };
+  inputs.expand = [](const std::string& path) { return std::vector<std::string>{path}; };
+  const auto load_with = [&](const std::vector<std::string>& arguments) {
+    inputs.arguments = arguments;
+    return config::load(schema, inputs);
+  };
+
+  EXPECT_FALSE(load_with({}).exit_code);
+  EXPECT_EQ(load_with({"config", "check", "--config", "f.yaml"}).err,
+            "f.yaml:2:8: setting least: must not be above most (CUP-2001)\n1 error\n");
+  EXPECT_EQ(load_with({"--least=12"}).exit_code, 2);
+  EXPECT_EQ(asked, 3);
+  // To be seen, no value has to fit; and no rule is asked about a value that is none.
+  EXPECT_EQ(load_with({"config", "show", "--least=12"}).exit_code, 0);
+  EXPECT_EQ(load_with({"--least=many"}).exit_code, 2);
+  EXPECT_EQ(asked, 3);
+}
+
 TEST(ConfigLayers, FlagsWinOverEnvironmentOverFilesOverDefaults) {
   World world;
   world.files["/etc/cupel/worker.yaml"] =

@@ -2,23 +2,28 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 namespace cupel::worker {
 namespace {
 
-Result<Options> options_with(const std::vector<std::string>& more) {
+config::Loaded load_with(const std::vector<std::string>& more, const std::string& file = "") {
   config::Inputs inputs;
   inputs.arguments = {"--data-dir=/d", "--coordinator-control=tcp://c.example.com:1",
                       "--coordinator-bulk=tcp://c.example.com:2", "--coordinator-key=k",
                       "--key-file=/k"};
   inputs.arguments.insert(inputs.arguments.end(), more.begin(), more.end());
-  inputs.read_file = [](const std::string&) { return Error{Errc::not_found, "", "", ""}; };
-  inputs.expand = [](const std::string&) { return std::vector<std::string>(); };
-  const auto loaded = config::load(settings_schema(), inputs);
-  EXPECT_FALSE(loaded.exit_code) << loaded.err;
-  return options_from(loaded.settings);
+  inputs.read_file = [file](const std::string&) { return file; };
+  inputs.expand = [file](const std::string&) {
+    return file.empty() ? std::vector<std::string>() : std::vector<std::string>{"worker.yaml"};
+  };
+  return config::load(settings_schema(), inputs);
+}
+
+Result<Options> options_with(const std::vector<std::string>& more) {
+  return options_from(load_with(more).settings);
 }
 
 TEST(OptionsFrom, ReadsTheRuntimeOfEachProfile) {
@@ -39,6 +44,39 @@ TEST(OptionsFrom, RefusesRuntimesThatSayNothingOrTooMuch) {
     EXPECT_EQ(options.error().code, Errc::bad_config) << bad;
     EXPECT_THAT(options.error().what, ::testing::HasSubstr("runtimes")) << bad;
   }
+}
+
+TEST(OptionsFrom, EveryEngineCallHasItsBudget) {
+  const docker::EngineBudgets fallbacks;
+  const auto by_default = options_with({});
+  ASSERT_TRUE(by_default) << by_default.error().text();
+
+  for (const docker::NamedBudget& budget : docker::kNamedBudgets) {
+    EXPECT_EQ(by_default->engine_budgets.*budget.time, fallbacks.*budget.time) << budget.name;
+    std::string flag = "--" + engine_budget_setting(budget) + "=17s";
+    std::ranges::replace(flag, '_', '-');
+    const auto options = options_with({flag, "--post-run=1h"});
+    ASSERT_TRUE(options) << options.error().text();
+    EXPECT_EQ(options->engine_budgets.*budget.time, std::chrono::seconds(17)) << budget.name;
+  }
+}
+
+TEST(OptionsFrom, WhatDoesNotFitTogetherIsAFaultOfTheConfigurationAtItsPlace) {
+  for (const auto& arguments : {std::vector<std::string>{}, {"config", "check"}}) {
+    const auto loaded = load_with(arguments, "runtimes: [execute=]\n");
+
+    EXPECT_EQ(loaded.exit_code, 2);
+    EXPECT_THAT(loaded.err, ::testing::HasSubstr("worker.yaml:1:11: setting runtimes: 'execute='"));
+  }
+}
+
+TEST(OptionsFrom, RefusesBudgetsThatOutliveTheContainersDeadline) {
+  const auto options = options_with({"--engine-budgets.remove=100s"});
+
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().code, Errc::bad_config);
+  EXPECT_THAT(options.error().what, ::testing::HasSubstr("post_run: must be at least 2m50s"));
+  EXPECT_TRUE(options_with({"--engine-budgets.remove=100s", "--post-run=170s"}));
 }
 
 TEST(OptionsFrom, RefusesACoordinatorThatIsNamedTwice) {
