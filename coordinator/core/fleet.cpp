@@ -263,13 +263,25 @@ bool Fleet::holder_gone(const Worker& worker, TimePoint now) const {
   return worker.away && now - worker.away_since >= settings_.holder_grace;
 }
 
-bool Fleet::attempt_ended(Handle handle, bool failed, TimePoint now) {
+std::optional<Failing> Fleet::attempt_ended(Handle handle, std::optional<TaskKind> kind,
+                                            bool failed, TimePoint now) {
   Worker& worker = workers_[handle];
-  worker.recent.add(failed, now, settings_.quarantine_window);
-  if (!failed || worker.quarantine != Quarantine::none) return false;
-  const auto [failures, all] = worker.recent.counts(now, settings_.quarantine_window);
-  return failures >= settings_.quarantine_failures &&
-         std::uint64_t{failures} * 100 >= std::uint64_t{settings_.quarantine_percent} * all;
+  const Duration window = settings_.quarantine_window;
+  FailureWindow* const of_kind =
+      kind ? &worker.recent_by_kind.at(static_cast<std::size_t>(*kind)) : nullptr;
+  worker.recent.add(failed, now, window);
+  if (of_kind != nullptr) of_kind->add(failed, now, window);
+  if (!failed || worker.quarantine != Quarantine::none) return std::nullopt;
+  const auto too_many = [this](const FailureWindow::Counts& counts) {
+    return counts.failed >= settings_.quarantine_failures &&
+           std::uint64_t{counts.failed} * 100 >=
+               std::uint64_t{settings_.quarantine_percent} * counts.all;
+  };
+  if (const auto all = worker.recent.counts(now, window); too_many(all))
+    return Failing{std::nullopt, all};
+  if (of_kind == nullptr) return std::nullopt;
+  const auto some = of_kind->counts(now, window);
+  return too_many(some) ? std::optional(Failing{kind, some}) : std::nullopt;
 }
 
 // How long the pause of a round is; the first one is round 0.
@@ -328,6 +340,7 @@ void Fleet::end_quarantine(Handle handle, TimePoint now) {
   worker.probe_at = {};
   worker.released = now;
   worker.recent.clear();
+  worker.recent_by_kind = {};
   refresh_away(worker, now);
 }
 

@@ -5,6 +5,7 @@
 #include "common/core/message.hpp"
 #include "common/core/time.hpp"
 #include "coordinator/core/actions.hpp"
+#include "coordinator/core/counters.hpp"
 #include "coordinator/core/failure_window.hpp"
 #include "coordinator/core/pool.hpp"
 
@@ -56,6 +57,12 @@ struct Probe {
 };
 
 /// One worker id for ever; a session (number, routing, incarnation) while it is connected.
+/// Why a worker belongs into quarantine.
+struct Failing {
+  std::optional<TaskKind> kind;  ///< None: whatever the tasks were.
+  FailureWindow::Counts counts;
+};
+
 struct Worker {
   WorkerId id;
   std::string key;
@@ -80,6 +87,7 @@ struct Worker {
   std::set<Token> stopping;      ///< Ended by us, perhaps still running there: each holds its slot.
   std::uint32_t workspaces = 0;  ///< Open repositories that it holds.
   FailureWindow recent;          ///< Its attempts that ended.
+  std::array<FailureWindow, kTaskKinds> recent_by_kind;
   Quarantine quarantine = Quarantine::none;
   std::uint32_t round = 0;  ///< As WorkerControls::round.
   std::string quarantine_why;
@@ -139,9 +147,11 @@ class Fleet {
   /// After a stall of the coordinator itself: nobody was silent while nobody listened.
   void forgive(Duration stall);
 
-  /// An attempt ended for a reason of the worker's own, or for any other. True: so many have failed
-  /// that it belongs into quarantine.
-  [[nodiscard]] bool attempt_ended(Handle worker, bool failed, TimePoint now);
+  /// An attempt ended for a reason of the worker's own, or for any other; without a kind it stands
+  /// for several. With a value so many of all, or of that kind, have failed that the worker belongs
+  /// into quarantine: whoever can only fetch is no worker for the rest.
+  [[nodiscard]] std::optional<Failing> attempt_ended(Handle worker, std::optional<TaskKind> kind,
+                                                     bool failed, TimePoint now);
   /// Of one that is there already the words and the time of the next probe.
   void set_quarantine(Handle worker, Quarantine kind, std::string why, Now now);
   /// The pause of an automatic quarantine ends now, and counts anew from here.

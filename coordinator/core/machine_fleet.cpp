@@ -51,7 +51,8 @@ void Machine::State::on(Tick& /*event*/) {
     }
   }
   // However many attempts it had, it was lost once.
-  for (const Handle handle : lost_at_work) attempt_ended(handle, "was lost with work under way");
+  for (const Handle handle : lost_at_work)
+    attempt_ended(handle, std::nullopt, "was lost with work under way");
   for (Handle handle = 0; handle < fleet.end(); ++handle) {
     const Worker& worker = fleet[handle];
     if (worker.session != 0 && now.mono - worker.heard >= settings.lease) {
@@ -174,14 +175,18 @@ void Machine::State::order_release(Handle handle, bool probe) {
 // ---- quarantine and probes
 // ----------------------------------------------------------------------------------
 
-void Machine::State::attempt_ended(Handle handle, const std::string& failure) {
+void Machine::State::attempt_ended(Handle handle, std::optional<TaskKind> kind,
+                                   const std::string& failure) {
   // One that drains, rests or is in quarantine already gives back what it has.
   if (!failure.empty() && fleet[handle].away) return;
-  if (!fleet.attempt_ended(handle, !failure.empty(), now.mono)) return;
-  const auto [failed, all] = fleet[handle].recent.counts(now.mono, settings.quarantine_window);
+  const auto failing = fleet.attempt_ended(handle, kind, !failure.empty(), now.mono);
+  if (!failing) return;
+  const std::string what =
+      failing->kind ? std::string(name(*failing->kind)) + " attempts" : "attempts";
   quarantine(handle, Quarantine::automatic,
-             std::to_string(failed) + " of its last " + std::to_string(all) +
-                 " attempts failed by its own doing, the last one: it " + failure);
+             std::to_string(failing->counts.failed) + " of its last " +
+                 std::to_string(failing->counts.all) + " " + what +
+                 " failed by its own doing, the last one: it " + failure);
 }
 
 void Machine::State::quarantine(Handle handle, Quarantine kind, const std::string& why) {

@@ -169,7 +169,7 @@ Welcome Machine::State::settle_hello(Handle handle, const Hello& hello, bool sam
       interrupt(*attempt, Reason::lease_lost, "its worker was restarted");
     }
   }
-  if (crashed) attempt_ended(handle, "was restarted with work under way");
+  if (crashed) attempt_ended(handle, std::nullopt, "was restarted with work under way");
   return welcome;
 }
 

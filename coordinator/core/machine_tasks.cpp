@@ -97,7 +97,7 @@ void Machine::State::take_no_answer(const Attempt& attempt, TaskResult result,
                             ? (moved ? Reason::lease_lost : Reason::aborted)
                             : result.reason;
   const bool engine = reason == Reason::engine || reason == Reason::image_missing;
-  if (engine) attempt_ended(worker, "said " + std::string(name(reason)));
+  if (engine) attempt_ended(worker, task.kind, "said " + std::string(name(reason)));
   std::string why = result.message;
   if (why.empty()) why = moved ? "the workspace is gone" : "interrupted by the worker";
   ++(moved ? counters.retries_lost_workspace : counters.retries_interrupted);
@@ -120,7 +120,7 @@ void Machine::State::take_answer(Attempt& attempt, TaskResult result, planner::D
   const Token token = attempt.token;
   const Task& task = tasks[handle];
   // An answer is an answer, whatever it says of the repository; only "my engine failed" is none.
-  attempt_ended(worker, result.reason == Reason::engine ? "said engine" : "");
+  attempt_ended(worker, task.kind, result.reason == Reason::engine ? "said engine" : "");
   if (decision.fate == planner::Fate::retry) {
     ++(result.reason == Reason::upstream ? counters.retries_upstream : counters.retries_timeout);
     put_back(attempt, decision, result.reason, result.message);

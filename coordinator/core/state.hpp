@@ -132,7 +132,7 @@ struct Machine::State {
   void order_release(Handle worker, bool probe);
   /// `failure`: what the worker did wrong ("its engine failed"); empty when the attempt ended for
   /// any other reason. Too many of them quarantine it.
-  void attempt_ended(Handle worker, const std::string& failure);
+  void attempt_ended(Handle worker, std::optional<TaskKind> kind, const std::string& failure);
   void quarantine(Handle worker, Quarantine kind, const std::string& why);
   void release(Handle worker, const std::string& by);
   void tend_probes();

@@ -131,26 +131,51 @@ TEST_F(FleetTest, CountsAHolderAsGoneAfterItsGraceOrWithItsKey) {
 
 TEST_F(FleetTest, WantsAWorkerInQuarantineOnceHalfOfItsAttemptsFail) {
   const Handle handle = join("k1", hello(5));
-  for (int i = 0; i < 6; ++i) EXPECT_FALSE(fleet_.attempt_ended(handle, false, kNow));
-  for (int i = 0; i < 5; ++i) EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow + 1s)) << i;
+  for (int i = 0; i < 6; ++i)
+    EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::execute, false, kNow));
+  for (int i = 0; i < 5; ++i)
+    EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow + 1s)) << i;
 
-  EXPECT_TRUE(fleet_.attempt_ended(handle, true, kNow + 2s));
+  EXPECT_TRUE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow + 2s));
+}
+
+TEST_F(FleetTest, FetchingWellDoesNotMakeUpForFailingToExecute) {
+  const Handle handle = join("k1", hello(5));
+  for (int i = 0; i < 40; ++i)
+    EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::acquire, false, kNow));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow));
+    // Lost with several kinds of work, so it counts for none of them.
+    EXPECT_FALSE(fleet_.attempt_ended(handle, std::nullopt, true, kNow));
+  }
+
+  const auto failing = fleet_.attempt_ended(handle, TaskKind::execute, true, kNow);
+
+  ASSERT_TRUE(failing);
+  EXPECT_EQ(failing->kind, TaskKind::execute);
+  EXPECT_EQ(failing->counts.failed, 5U);
+  EXPECT_EQ(failing->counts.all, 5U);
+  fleet_.set_quarantine(handle, Quarantine::automatic, "broken", {kNow, {}});
+  fleet_.end_quarantine(handle, kNow);
+  EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow));
 }
 
 TEST_F(FleetTest, ForgetsFailuresThatAreOlderThanTheWindow) {
   const Handle handle = join("k1", hello(5));
-  for (int i = 0; i < 4; ++i) EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow));
+  for (int i = 0; i < 4; ++i)
+    EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow));
 
-  EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow + 10min));
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow + 11min));
-  EXPECT_TRUE(fleet_.attempt_ended(handle, true, kNow + 12min));
+  EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow + 10min));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow + 11min));
+  EXPECT_TRUE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow + 12min));
 }
 
 TEST_F(FleetTest, TwoFailuresOfTwoAreTooFewToSayAnything) {
   const Handle handle = join("k1", hello(5));
 
-  EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow));
-  EXPECT_FALSE(fleet_.attempt_ended(handle, true, kNow));
+  EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow));
+  EXPECT_FALSE(fleet_.attempt_ended(handle, TaskKind::execute, true, kNow));
 }
 
 TEST_F(FleetTest, DoublesThePauseBeforeTheNextProbeUpToSixteenTimes) {
