@@ -33,6 +33,8 @@ ensure_packages() {
   before=$(disk_free_mib /)
   local log
   log=$(mktemp)
+  # Before, since what an interrupted run installed is ours too. A name whose package never came is passed over.
+  for package in "${missing[@]}"; do remember packages "$package"; done
   # An interrupted dpkg of an earlier, half-finished run is completed first.
   if ! { as_root dpkg --configure -a &&
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 update &&
@@ -43,6 +45,5 @@ ensure_packages() {
   fi
   rm -f "$log"
   after=$(disk_free_mib /)
-  for package in "${missing[@]}"; do remember packages "$package"; done
   say "packages: installed ${#missing[@]}, $((before - after)) MiB of disk"
 }
