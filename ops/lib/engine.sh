@@ -190,6 +190,15 @@ stop_our_engine() {
   rm -f "$CUPEL_OPS_STATE/engine"
 }
 
+# Whoever has a container, an image or a volume in an engine uses it.
+engine_is_empty() {
+  local kind
+  for kind in containers images; do
+    [ "$(curl -s --max-time 30 --unix-socket "$1" "http://engine/v1.41/$kind/json?all=1")" = '[]' ] || return 1
+  done
+  curl -s --max-time 30 --unix-socket "$1" http://engine/v1.41/volumes | grep -qE '"Volumes":(\[\]|null)'
+}
+
 # What an engine that was killed left mounted: its data directory on itself, the roots and network namespaces of its
 # containers. The newest first, since one may lie on another.
 unmount_below() {
