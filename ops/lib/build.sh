@@ -36,6 +36,7 @@ configure() {
 compile() {
   local preset=$1 log=$CUPEL_ROOT/build/$1.log
   shift
+  say "build: compiling $preset, minutes when it is new (follow it: tail -f $log)"
   if ! nice -n "${besides_nice:-0}" ninja -C "$CUPEL_ROOT/build/$preset" -j "$(build_jobs)" "$@" >>"$log" 2>&1 </dev/null; then
     grep -nE '(error|FAILED):' "$log" | tail -n 40 >&2 || true
     tail -n 15 "$log" >&2

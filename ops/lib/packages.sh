@@ -29,10 +29,10 @@ ensure_packages() {
     say "packages: all of [$*] are here"
     return 0
   fi
-  say "packages: installing ${missing[*]}"
-  before=$(disk_free_mib /)
   local log
   log=$(mktemp)
+  say "packages: installing ${missing[*]} (follow it: tail -f $log)"
+  before=$(disk_free_mib /)
   # Before, since what an interrupted run installed is ours too. A name whose package never came is passed over.
   for package in "${missing[@]}"; do remember packages "$package"; done
   # An interrupted dpkg of an earlier, half-finished run is completed first.
