@@ -39,7 +39,7 @@ ensure_packages() {
   if ! { as_root dpkg --configure -a &&
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 update &&
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 \
-      -o Dpkg::Use-Pty=0 install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+      -o Dpkg::Use-Pty=0 -o APT::Keep-Downloaded-Packages=false install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
     tail -n 25 "$log" >&2
     die "apt-get could not install the packages" "its whole output: $log"
   fi

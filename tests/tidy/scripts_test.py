@@ -29,7 +29,7 @@ esac
 
 class Engine(BaseHTTPRequestHandler):
     def do_GET(self):
-        text = b"OK" if self.path == "/_ping" else b'{"Components":[{"Name":"Engine","Version":"20.10.24"}]}'
+        text = self.server.answers.get(self.path, "").encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
@@ -67,6 +67,10 @@ class ScriptsTest(unittest.TestCase):
     def serve(self):
         """An engine whose socket is closed to all but root."""
         server = socketserver.ThreadingUnixStreamServer(str(self.socket), Engine)
+        server.answers = self.answers = {
+            "/_ping": "OK", "/version": '{"Components":[{"Name":"Engine","Version":"20.10.24"}]}',
+            "/v1.41/containers/json?all=1": "[]", "/v1.41/images/json?all=1": "[]",
+            "/v1.41/volumes": '{"Volumes":[],"Warnings":null}'}
         self.socket.chmod(0)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -83,8 +87,8 @@ class ScriptsTest(unittest.TestCase):
         if USER:
             for entry in [self.place, *self.place.rglob("*")]:
                 os.chown(entry, USER, GROUP)
-        script = f'. "{self.place}/ops/lib/common.sh"\n. "$CUPEL_ROOT/ops/lib/packages.sh"\n' \
-                 f'. "$CUPEL_ROOT/ops/lib/engine.sh"\n{text}\n'
+        script = f'. "{self.place}/ops/lib/common.sh"\n' + "".join(
+            f'. "$CUPEL_ROOT/ops/lib/{part}.sh"\n' for part in ("packages", "engine", "build")) + text
         done = subprocess.run(["bash", "-c", script], env=self.environment | environment, cwd=self.place, user=USER,
                               group=GROUP, extra_groups=[] if USER else None, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=60)
@@ -115,6 +119,30 @@ class ScriptsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(self.drop_in.parent.exists())
         self.assertFalse((self.state / "engine").exists())
+
+    def test_an_engine_is_empty_only_when_it_says_so(self):
+        self.serve()
+        self.socket.chmod(0o666)
+        ask = f'if engine_is_empty "{self.socket}"; then echo empty; else echo used; fi'
+        self.assertEqual(self.run_script(ask)[0].stdout, "empty\n")
+        for path, answer in (("/v1.41/volumes", '{"Volumes":[{"Name":"v"}]}'), ("/v1.41/images/json?all=1", '[{"Id":"i"}]'),
+                             ("/v1.41/containers/json?all=1", "")):
+            with self.subTest(path):
+                whole = dict(self.answers)
+                self.answers[path] = answer
+                self.assertEqual(self.run_script(ask)[0].stdout, "used\n")
+                self.answers.update(whole)
+        self.assertEqual(self.run_script(ask.replace("engine.sock", "no.sock"))[0].stdout, "used\n")
+
+    def test_only_a_compiler_cache_that_was_not_there_is_remembered(self):
+        cache = self.place / "cache"
+        self.program("ccache", f"#!/bin/sh\necho {cache}\n")
+        self.run_script("remember_compiler_cache")
+        self.assertEqual((self.state / "compiler_caches").read_text(), f"{cache}\n")
+        cache.mkdir()
+        (self.state / "compiler_caches").unlink()
+        self.run_script("remember_compiler_cache")
+        self.assertFalse((self.state / "compiler_caches").exists())
 
     def test_packages_of_an_interrupted_installation_are_remembered(self):
         self.program("dpkg-query", "#!/bin/sh\nexit 1\n")
