@@ -35,11 +35,13 @@ ensure_packages() {
   before=$(disk_free_mib /)
   # Before, since what an interrupted run installed is ours too. A name whose package never came is passed over.
   for package in "${missing[@]}"; do remember packages "$package"; done
-  # An interrupted dpkg of an earlier, half-finished run is completed first.
+  # An interrupted dpkg of an earlier, half-finished run is completed first. A machine that has just booted may be
+  # upgrading itself, which is waited for.
   if ! { as_root dpkg --configure -a &&
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 update &&
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 \
-      -o Dpkg::Use-Pty=0 -o APT::Keep-Downloaded-Packages=false install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+      -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o APT::Keep-Downloaded-Packages=false \
+      install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
     tail -n 25 "$log" >&2
     die "apt-get could not install the packages" "its whole output: $log"
   fi

@@ -314,9 +314,9 @@ asio::awaitable<DependencySeed> DependencySeeds::seed_for(std::string image, std
   co_return DependencySeed{.cache = (seed / "cache").string(), .note = {}};
 }
 
-Result<void> DependencySeeds::sweep(const stdfs::path& root) {
-  if (const auto made = fs::ensure_private_dir(root); !made) return made;
-  if (const auto made = fs::ensure_private_dir(root / "locks"); !made) return made;
+Result<std::vector<std::string>> DependencySeeds::sweep(const stdfs::path& root) {
+  if (const auto made = fs::ensure_private_dir(root); !made) return made.error();
+  if (const auto made = fs::ensure_private_dir(root / "locks"); !made) return made.error();
   std::error_code ec;
   std::vector<stdfs::path> broken;
   for (const stdfs::directory_entry& entry : stdfs::directory_iterator(root, ec)) {
@@ -325,6 +325,7 @@ Result<void> DependencySeeds::sweep(const stdfs::path& root) {
       broken.push_back(entry.path());
     }
   }
+  std::vector<std::string> stubborn;
   for (const stdfs::path& directory : broken) {
     std::string key = directory.filename().string();
     if (key.starts_with(kBuilding)) key.erase(0, kBuilding.size());
@@ -332,9 +333,9 @@ Result<void> DependencySeeds::sweep(const stdfs::path& root) {
     if (key.size() < 2) continue;
     const Result<fs::FileLock> turn = fs::FileLock::take(lock_for(root, key));
     if (!turn) continue;
-    if (const auto removed = fs::remove_tree(directory); !removed) return removed;
+    if (!fs::remove_tree(directory)) stubborn.push_back(directory.string());
   }
-  return {};
+  return stubborn;
 }
 
 }  // namespace cupel::worker
