@@ -72,10 +72,10 @@ asio::awaitable<Result<void>> build_standard(std::shared_ptr<Impl> impl, std::st
         published = publish_seed(scratch.directory, seed, std::string(kStandardRecipe));
       }
     }
-    const Result<void> removed = fs::remove_tree(scratch.directory);
-    return published ? removed : published;
+    return published;
   };
   const Result<void> finished = co_await offload(impl->files, std::move(finish));
+  co_await discard_scratch(impl->runs, impl->files, scratch);
   co_return result ? finished : result;
 }
 

@@ -257,12 +257,10 @@ asio::awaitable<Result<void>> make_seed(std::shared_ptr<DependencySeeds::Parts> 
   const Result<void> filled = co_await fill_seed(parts, making, scratch, std::move(cancel));
   auto finish = [ok = filled.has_value(), scratch, making, root = parts->root,
                  bounds = parts->bounds]() -> Result<void> {
-    const Result<void> published =
-        ok ? keep(scratch, making->standard, root / making->key, bounds) : Result<void>();
-    const Result<void> removed = fs::remove_tree(scratch.directory);
-    return published ? removed : published;
+    return ok ? keep(scratch, making->standard, root / making->key, bounds) : Result<void>();
   };
   const Result<void> finished = co_await offload(parts->files, std::move(finish));
+  co_await discard_scratch(parts->runs, parts->files, scratch);
   co_return filled ? finished : filled;
 }
 

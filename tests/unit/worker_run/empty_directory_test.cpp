@@ -3,8 +3,11 @@
 #include "common/fs/files.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "worker/run/reaper.hpp"
+#include "worker/run/seed_commands.hpp"
+#include "worker/run/seed_files.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
@@ -89,6 +92,42 @@ TEST(EmptyDirectory, AWorkerThatIsNotRootRemovesWhatContainersWrote) {
     EXPECT_TRUE(removed) << removed.error().text();
     EXPECT_FALSE(stdfs::exists(directory));
     EXPECT_EQ(runs.count, 1);
+  }
+  ASSERT_EQ(::seteuid(0), 0);
+}
+
+TEST(AdoptTree, AWorkerThatIsNotRootHasCopiesOfWhatContainersWrote) {
+  if (::geteuid() != 0) GTEST_SKIP() << "changes users, so it needs root";
+  EmptyingRuns runs;
+  asio::thread_pool files(1);
+  asio::io_context io;
+  ASSERT_EQ(::seteuid(kWorker), 0);
+  {
+    const tests::TempDir temp;
+    const SeedScratch scratch{.directory = temp / "seed", .image = "sha256:any", .modcache = {}};
+    stdfs::create_directories(scratch.cache());
+    ASSERT_EQ(::chmod(scratch.cache().c_str(), 0777), 0);
+    ASSERT_EQ(as_container(scratch.cache(),
+                           [] {
+                             if (::mkdir("00", 0755) == 0 && ::symlink("/etc", "00/link") == 0 &&
+                                 ::open("00/x-d", O_CREAT | O_WRONLY, 0644) >= 0)
+                               ::_exit(0);
+                           }),
+              0);
+
+    const Result<void> adopted = adopt_tree(scratch.cache());
+
+    ASSERT_TRUE(adopted) << adopted.error().text();
+    struct stat facts{};
+    ASSERT_EQ(::stat((scratch.cache() + "/00/x-d").c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_uid, kWorker);
+    EXPECT_EQ(facts.st_mode & 0777U, 0444U);
+    EXPECT_FALSE(stdfs::exists(scratch.cache() + "/00/link"));
+    stdfs::rename(scratch.directory, temp / "named");
+    asio::co_spawn(io, discard_scratch(runs, files, scratch), asio::detached);
+    io.run();
+    EXPECT_FALSE(stdfs::exists(left_beside(scratch.directory)));
+    EXPECT_TRUE(fs::remove_tree(temp / "named"));
   }
   ASSERT_EQ(::seteuid(0), 0);
 }
