@@ -14,6 +14,7 @@ namespace cupel::cli {
 namespace {
 
 constexpr std::size_t kGroupsShown = 5;
+constexpr std::size_t kGroupWords = 240;  // bytes; the cause of a failed download stands at its end
 
 std::string seconds_text(const json& unit) {
   std::array<char, 32> text{};
@@ -109,7 +110,7 @@ std::string results_summary(const ReportData& data) {
     out += "  " + group.id + "  " + std::to_string(group.units.size()) +
            (group.units.size() == 1 ? " unit  " : " units  ") +
            (dependency.empty() ? "" : dependency + ": ") + group.kind + ": " +
-           first_line(group.message, 100) + "\n";
+           first_line(group.message, kGroupWords) + "\n";
   }
   if (groups.size() > kGroupsShown) {
     out += "  and " + std::to_string(groups.size() - kGroupsShown) + " more groups of failures\n";

@@ -12,10 +12,18 @@ build_jobs() {
   printf '%s\n' "${CUPEL_JOBS:-$cores}"
 }
 
+# A compiler cache that wasn't there before us is ours to remove.
+remember_compiler_cache() {
+  local dir
+  dir=$(ccache --get-config cache_dir 2>/dev/null) || return 0
+  [ -e "$dir" ] || remember compiler_caches "$dir"
+}
+
 # configure PRESET [CMAKE_ARGUMENT...]: quiet while it goes well.
 configure() {
   local preset=$1 log=$CUPEL_ROOT/build/$1.log
   mkdir -p "$CUPEL_ROOT/build"
+  remember_compiler_cache
   if ! (cd "$CUPEL_ROOT" && cmake --preset "$@") >"$log" 2>&1 </dev/null; then
     tail -n 30 "$log" >&2
     say "error: configuring preset $preset failed (log: $log)"
@@ -28,6 +36,7 @@ configure() {
 compile() {
   local preset=$1 log=$CUPEL_ROOT/build/$1.log
   shift
+  say "build: compiling $preset, minutes when it is new (follow it: tail -f $log)"
   if ! nice -n "${besides_nice:-0}" ninja -C "$CUPEL_ROOT/build/$preset" -j "$(build_jobs)" "$@" >>"$log" 2>&1 </dev/null; then
     grep -nE '(error|FAILED):' "$log" | tail -n 40 >&2 || true
     tail -n 15 "$log" >&2

@@ -6,6 +6,9 @@ CUPEL_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # What the scripts remember about this machine: what they installed and started.
 CUPEL_OPS_STATE=${XDG_STATE_HOME:-$HOME/.local/state}/cupel/ops
 
+# A user's own has no programs of root's in it, which are looked for here and run by sudo.
+PATH=$PATH:/usr/sbin:/sbin
+
 say() { printf '%s\n' "$*" >&2; }
 title() { printf '\n== %s\n' "$*" >&2; }
 die() {

@@ -7,6 +7,7 @@
 ENGINE_DATA=${CUPEL_ENGINE_DATA:-/var/lib/cupel-engine}
 ENGINE_RUN=${CUPEL_ENGINE_RUN:-/run/cupel-engine}
 ENGINE_SOCKET=${CUPEL_ENGINE_SOCKET:-/var/run/docker.sock}
+ENGINE_SOCKET_UNIT=${CUPEL_ENGINE_SOCKET_UNIT:-/etc/systemd/system/docker.socket.d/cupel.conf}
 ENGINE_MARK=started-by-cupel  # in the data root: this directory is ours to remove
 
 engine_answers() { [ -S "$1" ] && [ "$(curl -s --max-time 5 --unix-socket "$1" http://engine/_ping 2>/dev/null)" = OK ]; }
@@ -25,11 +26,18 @@ find_engine() {
   return 1
 }
 
-# A socket that is there, belongs to a live engine, and is closed to us.
+# A socket that somebody listens at, and that is closed to us. Only one that refuses connections is dead: an engine that
+# is slow, or that nobody may ask, is none to be replaced.
 engine_closed_to_us() {
-  [ "$(id -u)" -ne 0 ] && [ -S "$ENGINE_SOCKET" ] && [ ! -w "$ENGINE_SOCKET" ] && have sudo &&
-    [ "$(sudo -n curl -s --max-time 5 --unix-socket "$ENGINE_SOCKET" http://engine/_ping 2>/dev/null || true)" = OK ]
+  local code=0
+  [ "$(id -u)" -ne 0 ] && [ -S "$ENGINE_SOCKET" ] && [ ! -w "$ENGINE_SOCKET" ] || return 1
+  have sudo || return 0
+  as_root curl -s -o /dev/null --max-time 20 --unix-socket "$ENGINE_SOCKET" http://engine/_ping || code=$?
+  [ "$code" -ne 7 ]
 }
+
+# Installed by us, perhaps by a run that didn't come further.
+engine_package_is_ours() { grep -qx docker.io "$CUPEL_OPS_STATE/packages" 2>/dev/null && package_installed docker.io; }
 
 # Prints a PATH prefix under which `iptables` works, or nothing when it does as it is. Some kernels have
 # no nf_tables; the legacy program then does the same work. The machine's alternatives stay as they are.
@@ -85,11 +93,56 @@ start_engine_by_hand() {
   die "dockerd did not start" "its log: $ENGINE_DATA/dockerd.log"
 }
 
+# The socket of Debian's unit belongs to the group docker, in which nobody is after an installation. Ours is for this
+# user's group: now, and when the machine has started again.
+open_engine_socket() {
+  remember engine "socket-group $ENGINE_SOCKET"
+  as_root mkdir -p "${ENGINE_SOCKET_UNIT%/*}"
+  printf '[Socket]\nSocketGroup=%s\n' "$(id -gn)" | as_root tee "$ENGINE_SOCKET_UNIT" >/dev/null
+  as_root systemctl daemon-reload
+  as_root chgrp "$(id -gn)" "$ENGINE_SOCKET"
+  say "engine: $ENGINE_SOCKET is open to the group $(id -gn)"
+}
+
 start_engine_by_systemd() {
-  as_root systemctl start docker.socket docker.service ||
-    die "systemd could not start docker.service" "journalctl -u docker.service tells why"
   remember engine "systemd $ENGINE_SOCKET"
+  if ! as_root systemctl start docker.socket docker.service; then
+    engine_package_is_ours || die "systemd could not start docker.service" "journalctl -u docker.service tells why"
+    # On a kernel without nf_tables, for one, for which Debian's unit makes no provision.
+    say "engine: systemd could not start docker.service (journalctl -u docker.service tells why); it is started by hand"
+    as_root systemctl stop docker.socket docker.service || true
+    start_engine_by_hand
+    return
+  fi
   say "engine: started docker.service"
+  if engine_closed_to_us; then open_engine_socket; fi
+}
+
+# Debian's package starts the engine where systemd runs.
+install_engine() {
+  if [ -d /run/systemd/system ]; then remember engine "systemd $ENGINE_SOCKET"; fi
+  ensure_packages engine
+}
+
+# Where find_engine found none. What runs is never stopped for it.
+provide_engine() {
+  if ! engine_closed_to_us; then
+    say "engine: none runs here"
+    # An engine of another origin that is installed but not running is started, not replaced.
+    have dockerd || install_engine
+  fi
+  # Installing may have started it, now or in a run that was interrupted.
+  if find_engine >/dev/null; then return 0; fi
+  if engine_closed_to_us; then
+    engine_package_is_ours ||
+      die "an engine runs at $ENGINE_SOCKET, but you may not use it" \
+        "run this as root, or add yourself to the socket's group: sudo usermod -aG $(stat -c %G "$ENGINE_SOCKET") $(id -un), then log in again"
+    open_engine_socket
+  elif [ -d /run/systemd/system ] && { [ "$(id -u)" -eq 0 ] || engine_package_is_ours; }; then
+    start_engine_by_systemd
+  else
+    start_engine_by_hand
+  fi
 }
 
 # Sets and exports DOCKER_HOST. Starts an engine only when none runs.
@@ -100,25 +153,10 @@ ensure_engine() {
     *) die "DOCKER_HOST is $DOCKER_HOST; Cupel speaks to an engine over a unix socket only" \
       "unset it, or name unix:///path" ;;
   esac
-  if ! socket=$(find_engine); then
-    if engine_closed_to_us; then
-      die "an engine runs at $ENGINE_SOCKET, but you may not use it" \
-        "run this as root, or add yourself to the socket's group: sudo usermod -aG $(stat -c %G "$ENGINE_SOCKET") $(id -un), then log in again"
-    fi
-    say "engine: none runs here"
-    # An engine of another origin that is installed but not running is started, not replaced.
-    have dockerd || ensure_packages engine
-    # Installing may have started it.
-    if ! socket=$(find_engine); then
-      if [ -d /run/systemd/system ] && [ "$(id -u)" -eq 0 ]; then
-        start_engine_by_systemd
-      else
-        if [ -d /run/systemd/system ]; then as_root systemctl stop docker.socket docker.service >/dev/null 2>&1 || true; fi
-        start_engine_by_hand
-      fi
-      socket=$(find_engine) || die "the engine started but does not answer at $ENGINE_SOCKET"
-    fi
-  fi
+  socket=$(find_engine) || {
+    provide_engine
+    socket=$(find_engine) || die "the engine started but does not answer at $ENGINE_SOCKET"
+  }
   export DOCKER_HOST=unix://$socket
   say "engine: $(curl -s --max-time 60 --unix-socket "$socket" http://engine/version |
     sed -n 's/.*"Components":\[{"Name":"\([^"]*\)","Version":"\([^"]*\)".*/\1 \2/p') at $socket"
@@ -131,7 +169,13 @@ stop_our_engine() {
   if grep -q '^systemd ' "$CUPEL_OPS_STATE/engine"; then
     as_root systemctl stop docker.service docker.socket || true
   fi
-  if [ -r "$ENGINE_RUN/dockerd.pid" ]; then
+  if grep -q '^socket-group ' "$CUPEL_OPS_STATE/engine"; then
+    as_root rm -f "$ENGINE_SOCKET_UNIT"
+    as_root rmdir --ignore-fail-on-non-empty "${ENGINE_SOCKET_UNIT%/*}" 2>/dev/null || true
+    as_root systemctl daemon-reload
+  fi
+  # Another user's may run from the same places.
+  if grep -q '^by-hand ' "$CUPEL_OPS_STATE/engine" && [ -r "$ENGINE_RUN/dockerd.pid" ]; then
     pid=$(cat "$ENGINE_RUN/dockerd.pid")
     if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] &&
       tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -- "$ENGINE_DATA"; then
@@ -144,6 +188,15 @@ stop_our_engine() {
     as_root cgroupfs-umount || say "engine: the control groups stay mounted, others use them"
   fi
   rm -f "$CUPEL_OPS_STATE/engine"
+}
+
+# Whoever has a container, an image or a volume in an engine uses it.
+engine_is_empty() {
+  local kind
+  for kind in containers images; do
+    [ "$(curl -s --max-time 30 --unix-socket "$1" "http://engine/v1.41/$kind/json?all=1")" = '[]' ] || return 1
+  done
+  curl -s --max-time 30 --unix-socket "$1" http://engine/v1.41/volumes | grep -qE '"Volumes":(\[\]|null)'
 }
 
 # What an engine that was killed left mounted: its data directory on itself, the roots and network namespaces of its

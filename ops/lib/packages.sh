@@ -29,20 +29,23 @@ ensure_packages() {
     say "packages: all of [$*] are here"
     return 0
   fi
-  say "packages: installing ${missing[*]}"
-  before=$(disk_free_mib /)
   local log
   log=$(mktemp)
-  # An interrupted dpkg of an earlier, half-finished run is completed first.
+  say "packages: installing ${missing[*]} (follow it: tail -f $log)"
+  before=$(disk_free_mib /)
+  # Before, since what an interrupted run installed is ours too. A name whose package never came is passed over.
+  for package in "${missing[@]}"; do remember packages "$package"; done
+  # An interrupted dpkg of an earlier, half-finished run is completed first. A machine that has just booted may be
+  # upgrading itself, which is waited for.
   if ! { as_root dpkg --configure -a &&
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3 update &&
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Acquire::Retries=3 \
-      -o Dpkg::Use-Pty=0 install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+      -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o APT::Keep-Downloaded-Packages=false \
+      install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
     tail -n 25 "$log" >&2
     die "apt-get could not install the packages" "its whole output: $log"
   fi
   rm -f "$log"
   after=$(disk_free_mib /)
-  for package in "${missing[@]}"; do remember packages "$package"; done
   say "packages: installed ${#missing[@]}, $((before - after)) MiB of disk"
 }

@@ -53,6 +53,8 @@ asio::awaitable<Result<void>> BubblewrapEngine::open(Membership membership) {
   if (!go) co_return go.error();
   auto netrc = credentials_for_runs(parts_.options);
   if (!netrc) co_return netrc.error();
+  auto certificates = certificates_for_runs(parts_.options);
+  if (!certificates) co_return certificates.error();
   auto look = [label = "cupel-" + membership.worker.text()] {
     return std::make_shared<Result<BubblewrapHost>>(look_at_host(label));
   };
@@ -69,7 +71,7 @@ asio::awaitable<Result<void>> BubblewrapEngine::open(Membership membership) {
   options.context.wrapper_path = parts_.options.wrapper;
   options.context.goproxy = go->proxy;
   options.context.gosumdb = go->sumdb;
-  options.context.ca_bundle = parts_.options.ca_bundle;
+  options.context.ca_bundle = *std::move(certificates);
   options.context.netrc = *std::move(netrc);
   options.context.proxy_environment = go->proxy_environment;
   options.image_dir = parts_.options.image_dir;

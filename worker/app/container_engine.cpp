@@ -102,6 +102,8 @@ Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironm
   const Options& options = parts_.options;
   auto netrc = credentials_for_runs(options);
   if (!netrc) return netrc.error();
+  auto certificates = certificates_for_runs(options);
+  if (!certificates) return certificates.error();
   ExecutorOptions executor;
   executor.context.fleet = membership.fleet;
   executor.context.worker = membership.worker;
@@ -109,7 +111,7 @@ Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironm
   executor.context.wrapper_path = options.wrapper;
   executor.context.goproxy = go.proxy;
   executor.context.gosumdb = go.sumdb;
-  executor.context.ca_bundle = options.ca_bundle;
+  executor.context.ca_bundle = *std::move(certificates);
   executor.context.netrc = *std::move(netrc);
   executor.context.proxy_environment = go.proxy_environment;
   executor.context.runtimes = options.runtimes;

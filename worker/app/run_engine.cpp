@@ -7,6 +7,12 @@
 
 namespace cupel::worker {
 
+namespace {
+
+constexpr std::uint64_t kCertificatesBytesMax = 16ull << 20;  // Debian's are 220 KiB
+
+}  // namespace
+
 std::unique_ptr<RunEngine> make_run_engine(RunEngineParts parts) {
   return parts.options.engine == kEngineBubblewrap ? make_bubblewrap_engine(parts)
                                                    : make_container_engine(parts);
@@ -21,6 +27,19 @@ Result<std::string> credentials_for_runs(const Options& options) {
   if (auto written = fs::write_file_durably(directory + "/netrc", *secret, 0444); !written)
     return written.error();
   return directory + "/netrc";
+}
+
+Result<std::string> certificates_for_runs(const Options& options, const std::string& system_file) {
+  if (!options.ca_bundle.empty()) return options.ca_bundle;
+  const auto certificates = fs::read_file(system_file, kCertificatesBytesMax);
+  if (!certificates) {
+    if (certificates.error().code == Errc::not_found) return std::string();
+    return certificates.error();
+  }
+  std::string file = options.data_dir + "/ca-certificates.crt";
+  if (auto written = fs::write_file_durably(file, *certificates, 0444); !written)
+    return written.error();
+  return file;
 }
 
 fs::GrowthBudget mount_budget(const Options& options) {

@@ -89,4 +89,13 @@ struct RunEngineParts {
 /// where none is configured. Errors: those of reading it, io_error.
 [[nodiscard]] Result<std::string> credentials_for_runs(const Options& options);
 
+/// Debian's collection of trusted certificates, with those that the host's administrator added.
+inline constexpr const char* kSystemCertificates = "/etc/ssl/certs/ca-certificates.crt";
+
+/// The file of CA certificates for the runs that have a network: the configured one, else a copy of
+/// the host's in `data_dir`, since an engine may not see the host's folders; empty where the host
+/// has none. Errors: io_error.
+[[nodiscard]] Result<std::string> certificates_for_runs(
+    const Options& options, const std::string& system_file = kSystemCertificates);
+
 }  // namespace cupel::worker

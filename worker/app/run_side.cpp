@@ -140,7 +140,9 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
                                                   options_.data_dir, std::move(caches));
     // What an earlier process left is removed before the first task.
     if (auto swept = co_await engine_->sweep(earlier_fleet); !swept) co_return swept.error();
-    if (auto swept = co_await parts->caches->sweep(); !swept) co_return swept.error();
+    auto swept_caches = co_await parts->caches->sweep();
+    if (!swept_caches) co_return swept_caches.error();
+    left_behind_ = *std::move(swept_caches);
     auto workspaces = Workspaces::open(options_.data_dir + "/workspaces");
     if (!workspaces) co_return workspaces.error();
     workspaces_ = std::make_unique<Workspaces>(std::move(*workspaces));
@@ -174,6 +176,8 @@ asio::awaitable<Result<void>> RunSide::prepare_once(Membership membership, Fleet
                     {},
                     {}};
   }
+  if (!left_behind_.empty())
+    group_.spawn(empty(images_.front().engine_id, std::exchange(left_behind_, {})));
   co_return co_await probe();
 }
 

@@ -77,6 +77,7 @@ class RunSide {
   bool joined_ = false;
   bool sent_ = false;
   bool evicting_ = false;
+  std::vector<std::string> left_behind_;  ///< By an earlier process: only a container can empty it.
   bool engine_ok_ = false;
   bool probed_ = false;
   bool disk_ok_ = true;

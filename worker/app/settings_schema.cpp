@@ -138,10 +138,11 @@ void add_sources(config::Schema& schema) {
        .type = Type::path,
        .sentence =
            "Directory of a file proxy that replaces network and checksum database: for tests"});
-  schema.add(
-      {.name = "ca_bundle",
-       .type = Type::path,
-       .sentence = "CA certificates for the runs that use the network; default: SSL_CERT_FILE"});
+  schema.add({.name = "ca_bundle",
+              .type = Type::path,
+              .sentence =
+                  "CA certificates for the runs that use the network; default: SSL_CERT_FILE, "
+                  "else the host's own"});
   schema.add({.name = "git_credentials_file",
               .type = Type::secret_file,
               .sentence = "Git credentials: lines 'https://user:secret@host/prefix'"});

@@ -72,10 +72,10 @@ asio::awaitable<Result<void>> build_standard(std::shared_ptr<Impl> impl, std::st
         published = publish_seed(scratch.directory, seed, std::string(kStandardRecipe));
       }
     }
-    const Result<void> removed = fs::remove_tree(scratch.directory);
-    return published ? removed : published;
+    return published;
   };
   const Result<void> finished = co_await offload(impl->files, std::move(finish));
+  co_await discard_scratch(impl->runs, impl->files, scratch);
   co_return result ? finished : result;
 }
 
@@ -178,10 +178,15 @@ asio::awaitable<Result<FreshCache>> BuildCaches::fresh(std::string image, BuildC
   co_return co_await offload(impl->files, std::move(make));
 }
 
-asio::awaitable<Result<void>> BuildCaches::sweep() {
-  auto clean = [seeds = impl_->seeds, fresh_root = impl_->fresh_root]() -> Result<void> {
+asio::awaitable<Result<std::vector<std::string>>> BuildCaches::sweep() {
+  auto clean = [seeds = impl_->seeds,
+                fresh_root = impl_->fresh_root]() -> Result<std::vector<std::string>> {
     std::error_code ec;
-    if (const auto made = fs::ensure_private_dir(seeds); !made) return made;
+    if (const auto made = fs::ensure_private_dir(seeds); !made) return made.error();
+    std::vector<std::string> stubborn;
+    const auto remove = [&stubborn](const stdfs::path& directory) {
+      if (!fs::remove_tree(directory)) stubborn.push_back(directory.string());
+    };
     // Whoever holds the lock is building here.
     const Result<fs::FileLock> turn = fs::FileLock::take(seeds / kLockFile);
     for (const stdfs::directory_entry& entry : stdfs::directory_iterator(seeds, ec)) {
@@ -189,12 +194,14 @@ asio::awaitable<Result<void>> BuildCaches::sweep() {
           is_complete_seed(entry.path())) {
         continue;
       }
-      if (const auto removed = fs::remove_tree(entry.path()); !removed) return removed;
+      remove(entry.path());
     }
-    for (const stdfs::directory_entry& entry : stdfs::directory_iterator(fresh_root, ec)) {
-      if (const auto removed = fs::remove_tree(entry.path()); !removed) return removed;
-    }
-    return DependencySeeds::sweep(seeds / kDependencies);
+    for (const stdfs::directory_entry& entry : stdfs::directory_iterator(fresh_root, ec))
+      remove(entry.path());
+    auto more = DependencySeeds::sweep(seeds / kDependencies);
+    if (!more) return more.error();
+    stubborn.insert(stubborn.end(), more->begin(), more->end());
+    return stubborn;
   };
   co_return co_await offload(impl_->files, std::move(clean));
 }

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cupel::worker {
 
@@ -56,8 +57,10 @@ class BuildCaches {
   [[nodiscard]] boost::asio::awaitable<Result<FreshCache>> fresh(
       std::string image, BuildCache mode, std::shared_ptr<CancelToken> cancel,
       std::optional<DependencyWish> dependencies = {});
-  /// Removes half-built seeds and caches of earlier incarnations. At start, before any run.
-  [[nodiscard]] boost::asio::awaitable<Result<void>> sweep();
+  /// Removes half-built seeds and caches of earlier incarnations. At start, before any run. Returns
+  /// the directories that stayed, for `empty_directory`: without root, what containers wrote is
+  /// theirs to remove. Errors: io_error.
+  [[nodiscard]] boost::asio::awaitable<Result<std::vector<std::string>>> sweep();
 
   /// Cancels a seed that is being built and waits for its end. Before the RunPort is destroyed.
   [[nodiscard]] boost::asio::awaitable<void> stop();

@@ -257,12 +257,10 @@ asio::awaitable<Result<void>> make_seed(std::shared_ptr<DependencySeeds::Parts> 
   const Result<void> filled = co_await fill_seed(parts, making, scratch, std::move(cancel));
   auto finish = [ok = filled.has_value(), scratch, making, root = parts->root,
                  bounds = parts->bounds]() -> Result<void> {
-    const Result<void> published =
-        ok ? keep(scratch, making->standard, root / making->key, bounds) : Result<void>();
-    const Result<void> removed = fs::remove_tree(scratch.directory);
-    return published ? removed : published;
+    return ok ? keep(scratch, making->standard, root / making->key, bounds) : Result<void>();
   };
   const Result<void> finished = co_await offload(parts->files, std::move(finish));
+  co_await discard_scratch(parts->runs, parts->files, scratch);
   co_return filled ? finished : filled;
 }
 
@@ -314,9 +312,9 @@ asio::awaitable<DependencySeed> DependencySeeds::seed_for(std::string image, std
   co_return DependencySeed{.cache = (seed / "cache").string(), .note = {}};
 }
 
-Result<void> DependencySeeds::sweep(const stdfs::path& root) {
-  if (const auto made = fs::ensure_private_dir(root); !made) return made;
-  if (const auto made = fs::ensure_private_dir(root / "locks"); !made) return made;
+Result<std::vector<std::string>> DependencySeeds::sweep(const stdfs::path& root) {
+  if (const auto made = fs::ensure_private_dir(root); !made) return made.error();
+  if (const auto made = fs::ensure_private_dir(root / "locks"); !made) return made.error();
   std::error_code ec;
   std::vector<stdfs::path> broken;
   for (const stdfs::directory_entry& entry : stdfs::directory_iterator(root, ec)) {
@@ -325,6 +323,7 @@ Result<void> DependencySeeds::sweep(const stdfs::path& root) {
       broken.push_back(entry.path());
     }
   }
+  std::vector<std::string> stubborn;
   for (const stdfs::path& directory : broken) {
     std::string key = directory.filename().string();
     if (key.starts_with(kBuilding)) key.erase(0, kBuilding.size());
@@ -332,9 +331,9 @@ Result<void> DependencySeeds::sweep(const stdfs::path& root) {
     if (key.size() < 2) continue;
     const Result<fs::FileLock> turn = fs::FileLock::take(lock_for(root, key));
     if (!turn) continue;
-    if (const auto removed = fs::remove_tree(directory); !removed) return removed;
+    if (!fs::remove_tree(directory)) stubborn.push_back(directory.string());
   }
-  return {};
+  return stubborn;
 }
 
 }  // namespace cupel::worker

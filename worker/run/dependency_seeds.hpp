@@ -60,7 +60,7 @@ class DependencySeeds {
       std::string image, std::string standard, DependencyWish wish,
       std::shared_ptr<CancelToken> cancel);
   /// Removes what earlier incarnations left half-built. Blocking.
-  [[nodiscard]] static Result<void> sweep(const std::filesystem::path& root);
+  [[nodiscard]] static Result<std::vector<std::string>> sweep(const std::filesystem::path& root);
 
  private:
   std::shared_ptr<Parts> parts_;

@@ -6,6 +6,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <filesystem>
+#include <string>
 #include <sys/stat.h>
 
 namespace cupel::worker {
@@ -30,12 +31,30 @@ RunRequest emptying_run(const std::string& image, const std::string& directory,
   return request;
 }
 
+/// Opens what is ours there to the container's user, whose own files lie below. Nothing runs in it,
+/// and the folder above is closed to everybody else.
+void open_up(const std::string& directory) {
+  (void)::chmod(directory.c_str(), 0777);
+  std::error_code ec;
+  std::filesystem::recursive_directory_iterator entries(
+      directory, std::filesystem::directory_options::skip_permission_denied, ec);
+  for (; !ec && entries != std::filesystem::recursive_directory_iterator(); entries.increment(ec)) {
+    if (entries->symlink_status(ec).type() != std::filesystem::file_type::directory) continue;
+    if (::chmod(entries->path().c_str(), 0777) != 0) entries.disable_recursion_pending();
+  }
+}
+
 }  // namespace
 
 asio::awaitable<Result<void>> empty_directory(RunPort& runs, asio::thread_pool& files,
                                               std::string image, std::string directory) {
   auto remove = [directory] { return fs::remove_tree(directory); };
-  const Result<void> removed = co_await offload(files, remove);
+  auto try_it = [directory, remove] {
+    Result<void> removed = remove();
+    if (!removed) open_up(directory);
+    return removed;
+  };
+  const Result<void> removed = co_await offload(files, try_it);
   if (removed) co_return removed;
   // Without root, what the container's user made read-only is the container's user's to remove.
   const std::string source = directory + ".empty-" + fs::random_hex(4);

@@ -1,6 +1,7 @@
 #include "worker/run/seed_commands.hpp"
 
 #include "common/fs/files.hpp"
+#include "worker/run/reaper.hpp"
 #include "worker/run/seed_files.hpp"
 
 namespace cupel::worker {
@@ -73,6 +74,16 @@ asio::awaitable<Result<void>> run_seed_commands(RunPort& runs, SeedLimits limits
     if (const auto ended = seed_run_ended(report, command); !ended) co_return ended;
   }
   co_return Result<void>();
+}
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters)
+asio::awaitable<void> discard_scratch(RunPort& runs, asio::thread_pool& files,
+                                      SeedScratch scratch) {
+  for (const std::string& directory :
+       {scratch.directory.string(), left_beside(scratch.directory)}) {
+    const Result<void> removed = co_await empty_directory(runs, files, scratch.image, directory);
+    (void)removed;
+  }
 }
 
 }  // namespace cupel::worker

@@ -5,6 +5,7 @@
 #include "worker/ports/run_port.hpp"
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -47,6 +48,12 @@ struct SeedScratch {
 [[nodiscard]] boost::asio::awaitable<Result<void>> run_seed_commands(
     RunPort& runs, SeedLimits limits, SeedScratch scratch, std::vector<SeedCommand> commands,
     std::shared_ptr<CancelToken> cancel);
+
+/// Removes what is left of a scratch directory once its seed has its name, or never gets one. What
+/// can't be removed now is the next sweep's. `runs` and `files` outlive the call.
+[[nodiscard]] boost::asio::awaitable<void> discard_scratch(RunPort& runs,
+                                                           boost::asio::thread_pool& files,
+                                                           SeedScratch scratch);
 
 /// What a run that should have ended well says when it didn't.
 [[nodiscard]] Result<void> seed_run_ended(const RunReport& report, const SeedCommand& command);

@@ -25,21 +25,9 @@ Error failed(const std::string& what, int why) {
           .hint = {}};
 }
 
-/// Replaces a file that we may not own by a copy that is ours.
-Result<void> copy_over(const std::string& file) {
-  const std::string copy = file + ".ours";
-  std::error_code ec;
-  stdfs::copy_file(file, copy, ec);
-  CUPEL_CRASH_POINT("seed_file.rename");
-  if (!ec) stdfs::rename(copy, file, ec);
-  if (ec) return failed("can't take over " + file, ec.value());
-  return {};
-}
-
 Result<void> adopt_file(const std::string& file) {
-  if (::lchown(file.c_str(), ::geteuid(), ::getegid()) != 0) {
-    if (const Result<void> copied = copy_over(file); !copied) return copied;
-  }
+  if (::lchown(file.c_str(), ::geteuid(), ::getegid()) != 0)
+    return failed("can't take over " + file, errno);
   // 0444 for the owner too: a later container's user is not the owner, and ours needs no writing.
   if (::chmod(file.c_str(), 0444) != 0) return failed("can't seal " + file, errno);
   return {};
@@ -54,11 +42,49 @@ Result<void> adopt_entry(const stdfs::directory_entry& entry) {
     stdfs::remove(path, ec);
     return {};
   }
-  if (::lchown(path.c_str(), ::geteuid(), ::getegid()) != 0 || ::chmod(path.c_str(), 0755) != 0) {
-    // Not root: the directory stays the container user's, 0777 as the go command made it, below our
-    // 0700 parent. Only its files are ever linked.
-    ec.clear();
+  if (::lchown(path.c_str(), ::geteuid(), ::getegid()) != 0 || ::chmod(path.c_str(), 0755) != 0)
+    return failed("can't take over " + path, errno);
+  return {};
+}
+
+Result<void> adopt_in_place(const std::string& directory) {
+  std::error_code ec;
+  stdfs::recursive_directory_iterator it(directory, ec);
+  for (; !ec && it != stdfs::recursive_directory_iterator(); it.increment(ec)) {
+    if (const Result<void> adopted = adopt_entry(*it); !adopted) return adopted;
   }
+  if (ec) return failed("can't take over " + directory, ec.value());
+  return {};
+}
+
+Result<void> copy_entry(const stdfs::directory_entry& entry, const std::string& to) {
+  std::error_code ec;
+  const stdfs::file_status status = entry.symlink_status(ec);
+  if (status.type() == stdfs::file_type::directory) {
+    if (::mkdir(to.c_str(), 0755) != 0) return failed("can't make " + to, errno);
+  } else if (status.type() == stdfs::file_type::regular) {
+    if (!stdfs::copy_file(entry.path(), to, ec))
+      return failed("can't copy " + entry.path().string(), ec.value());
+    if (::chmod(to.c_str(), 0444) != 0) return failed("can't seal " + to, errno);
+  }
+  return {};
+}
+
+/// Only root can give files away. Without it the container's directories stay its user's, which
+/// removes them (see left_beside).
+Result<void> adopt_by_copy(const std::string& directory) {
+  const std::string ours = directory + ".ours";
+  if (::mkdir(ours.c_str(), 0755) != 0) return failed("can't make " + ours, errno);
+  std::error_code ec;
+  stdfs::recursive_directory_iterator it(directory, ec);
+  for (; !ec && it != stdfs::recursive_directory_iterator(); it.increment(ec)) {
+    const std::string to = ours + "/" + it->path().lexically_relative(directory).string();
+    if (const Result<void> copied = copy_entry(*it, to); !copied) return copied;
+  }
+  if (!ec) stdfs::rename(directory, left_beside(stdfs::path(directory).parent_path()), ec);
+  CUPEL_CRASH_POINT("seed_file.rename");
+  if (!ec) stdfs::rename(ours, directory, ec);
+  if (ec) return failed("can't take over " + directory, ec.value());
   return {};
 }
 
@@ -122,13 +148,11 @@ Result<void> make_open_dir(const std::string& directory) {
 }
 
 Result<void> adopt_tree(const std::string& directory) {
-  std::error_code ec;
-  stdfs::recursive_directory_iterator it(directory, ec);
-  for (; !ec && it != stdfs::recursive_directory_iterator(); it.increment(ec)) {
-    if (const Result<void> adopted = adopt_entry(*it); !adopted) return adopted;
-  }
-  if (ec) return failed("can't take over " + directory, ec.value());
-  return {};
+  return ::geteuid() == 0 ? adopt_in_place(directory) : adopt_by_copy(directory);
+}
+
+std::string left_beside(const stdfs::path& scratch) {
+  return scratch.string() + "-left";
 }
 
 Result<std::string> seed_cache(const std::string& seed, const std::string& fresh, bool linking) {
