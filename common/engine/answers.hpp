@@ -44,6 +44,7 @@ struct EngineInfo {
   std::string root_dir;
   std::string operating_system;
   std::vector<std::string> security_options;
+  bool rootless = false;  ///< Podman says it here, Docker among its security options.
   std::uint32_t cpus = 0;
   std::uint64_t memory_bytes = 0;
   bool memory_limit = false;

@@ -120,6 +120,7 @@ Result<EngineInfo> parse_info(std::string_view body) {
                     .root_dir = text_of(json, "DockerRootDir"),
                     .operating_system = text_of(json, "OperatingSystem"),
                     .security_options = texts_of(json, "SecurityOptions"),
+                    .rootless = flag_of(json, "Rootless"),
                     .cpus = static_cast<std::uint32_t>(size_of(json, "NCPU")),
                     .memory_bytes = size_of(json, "MemTotal"),
                     .memory_limit = flag_of(json, "MemoryLimit"),

@@ -57,6 +57,7 @@ Confinement confinement_of(const EngineInfo& info) {
     out.user_namespaces = out.user_namespaces || option.name == "userns";
     out.rootless = out.rootless || option.name == "rootless";
   }
+  out.rootless = out.rootless || info.rootless;
   return out;
 }
 

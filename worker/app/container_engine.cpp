@@ -61,7 +61,8 @@ class ContainerEngine final : public RunEngine {
   asio::awaitable<void> stop() override;
 
  private:
-  Result<void> make_parts(Membership membership, const GoEnvironment& go, engine::Quirks quirks);
+  Result<void> make_parts(Membership membership, const GoEnvironment& go, engine::Quirks quirks,
+                          std::uint32_t engine_cpus);
 
   RunEngineParts parts_;
   docker::Client engine_;
@@ -94,11 +95,11 @@ asio::awaitable<Result<void>> ContainerEngine::open(Membership membership) {
   text_ += ", " + confinement.text();
   const auto go = go_environment(parts_.options);
   if (!go) co_return go.error();
-  co_return make_parts(membership, *go, engine::quirks_of(*version));
+  co_return make_parts(membership, *go, engine::quirks_of(*version), info->cpus);
 }
 
 Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironment& go,
-                                         engine::Quirks quirks) {
+                                         engine::Quirks quirks, std::uint32_t engine_cpus) {
   const Options& options = parts_.options;
   auto netrc = credentials_for_runs(options);
   if (!netrc) return netrc.error();
@@ -122,6 +123,7 @@ Result<void> ContainerEngine::make_parts(Membership membership, const GoEnvironm
     if (!written) return written.error();
   }
   executor.context.quirks = std::move(quirks);
+  executor.context.engine_cpus = engine_cpus;
   auto gate =
       make_gate(parts_.loop.get_executor(), engine_, options, go, executor.context, parts_.metrics);
   if (!gate) return gate.error();

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <sys/stat.h>
@@ -22,12 +23,20 @@ constexpr std::uint64_t kFileBytesMax = 1U << 20U;
 constexpr std::uint32_t kPeriodUs = 100'000;
 /// bubblewrap's own process beside the run's.
 constexpr std::uint32_t kKeepers = 1;
+/// Where this process, and what shares its group, goes in version 2.
+constexpr const char* kBeside = "cupel-worker";
+constexpr int kMoveTries = 5;
 
 /// One cgroup hierarchy as this process sees it.
 struct Hierarchy {
   std::string controllers;  ///< Comma-separated; empty for version 2.
   std::string own;          ///< The process's own group below the mount.
 };
+
+/// For the evidence.
+std::string one_line(const Error& error) {
+  return error.what + ": " + error.detail;
+}
 
 Result<void> write_value(const std::string& file, const std::string& value) {
   const fs::Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
@@ -142,6 +151,38 @@ Result<void> limit_group(const CgroupPlace& place, const std::string& dir,
   return {};
 }
 
+/// All processes of `from` into its subgroup `to`. Some may come or end meanwhile.
+void move_members(const std::string& from, const std::string& to) {
+  std::ifstream procs(from + "/cgroup.procs");
+  for (pid_t pid = 0; procs >> pid;) (void)write_value(to + "/cgroup.procs", std::to_string(pid));
+}
+
+/// True where a user's own service manager made the group: what is in it is this user's to arrange.
+bool is_of_own_user(const std::string& group) {
+  struct stat facts{};
+  return ::geteuid() != 0 && ::stat(group.c_str(), &facts) == 0 && facts.st_uid == ::geteuid();
+}
+
+/// Makes `own` a group without processes and passes `wanted` on. Empty: done, else what is in the
+/// way.
+std::string clear_and_pass_on(const std::string& own, const std::string& wanted) {
+  const std::string beside = own + "/" + kBeside;
+  if (::mkdir(beside.c_str(), 0755) != 0 && errno != EEXIST)
+    return "can't make " + beside + ": " + std::strerror(errno);
+  if (const auto moved = write_value(beside + "/cgroup.procs", "0"); !moved)
+    return one_line(moved.error());
+  // A local fleet's other processes, and whatever started it, are in a scope's group as well.
+  auto passed = write_value(own + "/cgroup.subtree_control", wanted);
+  for (int tried = 0; !passed && tried < kMoveTries && is_of_own_user(own); ++tried) {
+    move_members(own, beside);
+    passed = write_value(own + "/cgroup.subtree_control", wanted);
+  }
+  if (passed) return {};
+  (void)write_value(own + "/cgroup.procs", "0");
+  ::rmdir(beside.c_str());
+  return one_line(passed.error());
+}
+
 /// Version 2: the controllers reach the runs' folder only through a group without processes.
 std::string pass_controllers_on(const std::string& own, const std::string& dir) {
   const auto offered = fs::read_file(own + "/cgroup.controllers", kFileBytesMax);
@@ -153,20 +194,11 @@ std::string pass_controllers_on(const std::string& own, const std::string& dir) 
   }
   if (wanted.empty()) return "no controllers in " + own;
   if (!write_value(own + "/cgroup.subtree_control", wanted)) {
-    const std::string beside = own + "/cupel-worker";
-    if (::mkdir(beside.c_str(), 0755) != 0 && errno != EEXIST)
-      return "can't make " + beside + ": " + std::strerror(errno);
-    if (const auto moved = write_value(beside + "/cgroup.procs", "0"); !moved)
-      return moved.error().text();
-    if (const auto passed = write_value(own + "/cgroup.subtree_control", wanted); !passed) {
-      (void)write_value(own + "/cgroup.procs", "0");
-      ::rmdir(beside.c_str());
-      return passed.error().text();
-    }
+    if (std::string why = clear_and_pass_on(own, wanted); !why.empty()) return why;
   }
   if (!open_folder(dir)) return "can't make " + dir + ": " + std::strerror(errno);
   if (const auto passed = write_value(dir + "/cgroup.subtree_control", wanted); !passed)
-    return passed.error().text();
+    return one_line(passed.error());
   return {};
 }
 
@@ -177,7 +209,7 @@ std::string try_out(const CgroupPlace& place) {
     return "can't make " + trial + ": " + std::strerror(errno);
   const Result<void> limited = limit_group(place, trial, RunLimits{});
   ::rmdir(trial.c_str());
-  return limited ? std::string() : limited.error().text();
+  return limited ? std::string() : one_line(limited.error());
 }
 
 CgroupPlace find_place(Limited what, const std::string& label, const std::string& groups,
@@ -188,6 +220,10 @@ CgroupPlace find_place(Limited what, const std::string& label, const std::string
   auto own = group ? folder_of(mounts, name(what), *group) : std::nullopt;
   if (!own) {
     group = own_group(groups, {});
+    // An earlier look of this process, or of one that started it, moved it there.
+    const std::string moved = std::string("/") + kBeside;
+    if (group && group->ends_with(moved)) group->resize(group->size() - moved.size());
+    if (group && group->empty()) group = "/";
     own = group ? folder_of(mounts, {}, *group) : std::nullopt;
     place.version_2 = own.has_value();
   }
@@ -305,10 +341,17 @@ bool Cgroups::enforces(Limited what) const {
 std::string Cgroups::text() const {
   std::string held;
   std::string missing;
-  for (const CgroupPlace& place : places_) {
-    std::string& list = place.dir.empty() ? missing : held;
-    list += (list.empty() ? "" : ", ") + std::string(name(place.what));
-    list += place.dir.empty() ? " (" + place.why + ")" : place.version_2 ? " v2" : " v1";
+  for (auto place = places_.begin(); place != places_.end(); ++place) {
+    std::string& list = place->dir.empty() ? missing : held;
+    list += (list.empty() ? "" : ", ") + std::string(name(place->what));
+    if (!place->dir.empty()) {
+      list += place->version_2 ? " v2" : " v1";
+      continue;
+    }
+    // Most often one reason is that of all: it is said once.
+    const auto next = std::next(place);
+    if (next == places_.end() || !next->dir.empty() || next->why != place->why)
+      list += " (" + place->why + ")";
   }
   std::string all = held.empty() ? "no control groups" : "control groups: " + held;
   if (!missing.empty()) all += "; not enforced: " + missing;

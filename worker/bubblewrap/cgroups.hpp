@@ -47,9 +47,10 @@ class RunCgroup {
 class Cgroups {
  public:
   /// Looks at this process's own groups and tries them: makes `label` below each and asks for the
-  /// limits there. With version 2 the process moves into a group of its own beside it, since one
-  /// that has processes can't pass controllers on. What an earlier process left in `label` is
-  /// killed and removed. `root`: "/" but in tests.
+  /// limits there. With version 2 the process moves into a group "cupel-worker" beside it, since
+  /// one that has processes can't pass controllers on; whoever shares the group moves as well where
+  /// it is one of the worker's own user. What an earlier process left in `label` is killed and
+  /// removed. `root`: "/" but in tests.
   [[nodiscard]] static Cgroups find(const std::string& label, const std::string& root = "/");
   Cgroups() = default;
 

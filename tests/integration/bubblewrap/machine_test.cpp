@@ -123,5 +123,14 @@ TEST_F(BubblewrapTest, GroupsThatACrashedWorkerLeftAreRemovedAtTheNextLook) {
   EXPECT_FALSE(std::filesystem::exists(group));
 }
 
+TEST_F(BubblewrapTest, AnotherLookFindsTheSameGroups) {
+  const std::string first = host.text();
+
+  const auto again = worker::look_at_host(mark);
+
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->text(), first);
+}
+
 }  // namespace
 }  // namespace cupel::test

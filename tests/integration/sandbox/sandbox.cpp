@@ -95,6 +95,9 @@ void SandboxLab::set_up() {
   const auto version = await(io, engine->negotiate());
   ASSERT_TRUE(version) << version.error().text();
   quirks_ = engine::quirks_of(*version);
+  const auto info = await(io, engine->info());
+  ASSERT_TRUE(info) << info.error().text();
+  engine_cpus_ = info->cpus;
   write_file(scratch.path() + "/seccomp.json", worker::seccomp_profile());
   tag_ = fs::random_hex(6);
   docker::ImportRequest import{.repository = "cupel-test/busybox",
@@ -130,6 +133,7 @@ worker::ExecutorOptions SandboxLab::options() const {
   all.context.goproxy = "https://proxy.invalid";
   all.context.gosumdb = "sum.invalid";
   all.context.quirks = quirks_;
+  all.context.engine_cpus = engine_cpus_;
   all.context.seccomp_file = scratch.path() + "/seccomp.json";
   if (!wanted_.execute_runtime.empty())
     all.context.runtimes.emplace(worker::Profile::execute, wanted_.execute_runtime);

@@ -48,6 +48,7 @@ class SandboxLab : public RunLab {
  private:
   Engine wanted_;
   engine::Quirks quirks_;
+  std::uint32_t engine_cpus_ = 0;
   std::string tag_;
 };
 

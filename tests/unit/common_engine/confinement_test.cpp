@@ -22,6 +22,15 @@ TEST(Confinement, IsReadFromBothFormsOfTheOptions) {
   EXPECT_EQ(said({"", ",", "=", "name=", "seccompx"}).text(), "nothing");
 }
 
+TEST(Confinement, ThatPodmanIsRootlessStandsBesideItsOptions) {
+  // Podman 4.3.1 of a user, cut to what is read.
+  const auto info = parse_info(
+      R"({"SecurityOptions":["name=seccomp,profile=default"],"CgroupVersion":"2","Rootless":true})");
+  ASSERT_TRUE(info) << info.error().text();
+
+  EXPECT_EQ(confinement_of(*info).text(), "seccomp, rootless");
+}
+
 TEST(Confinement, AnEngineThatLeavesItsContainersUnconfinedIsRefused) {
   EXPECT_TRUE(check_confined(said({"name=seccomp,profile=default"})));
   EXPECT_TRUE(check_confined(said({"seccomp"})));

@@ -69,6 +69,19 @@ TEST(KeptVariables, AreTheProfilesWhereTheEngineLeavesOthers) {
   EXPECT_TRUE(kept_variables(wanted, context(), image(), {})->empty());
 }
 
+TEST(ContainerSpec, ARunGetsNoMoreProcessorsThanTheEnginesMachineHas) {
+  ProfileContext small = context();
+  small.engine_cpus = 1;  // Docker: "Range of CPUs is from 0.01 to 1.00"
+  ProfileContext large = context();
+  large.engine_cpus = 64;
+
+  const auto on_small = container_spec(request(Profile::execute), small, image(), kRun);
+  const auto on_large = container_spec(request(Profile::execute), large, image(), kRun);
+
+  EXPECT_EQ(json::parse(on_small.value())["HostConfig"]["NanoCpus"], 1'000'000'000);
+  EXPECT_EQ(json::parse(on_large.value())["HostConfig"]["NanoCpus"], 2'000'000'000);
+}
+
 TEST(ContainerSpec, AProfileHasTheRuntimeThatIsSetForIt) {
   ProfileContext with_runtime = context();
   with_runtime.runtimes = {{Profile::execute, "runsc"}};

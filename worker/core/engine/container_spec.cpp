@@ -93,7 +93,12 @@ void set_network(Json& config, const RunRequest& request, const ProfileContext& 
 Json host_config(const RunRequest& request, const ProfileContext& context, Json mounts,
                  const RunEgress& egress) {
   const RunLimits& limits = request.limits;
-  Json config = confined_host(context, {.nano_cpus = std::uint64_t{limits.cpu_millis} * 1'000'000,
+  // Docker refuses a share of more processors than its machine has.
+  const std::uint64_t cpu_millis =
+      context.engine_cpus == 0
+          ? limits.cpu_millis
+          : std::min<std::uint64_t>(limits.cpu_millis, context.engine_cpus * 1000ULL);
+  Json config = confined_host(context, {.nano_cpus = cpu_millis * 1'000'000,
                                         .memory_bytes = limits.memory_bytes,
                                         .processes = limits.pids,
                                         .open_files = kRunOpenFilesMax});

@@ -41,6 +41,7 @@ struct ProfileContext {
   std::map<Profile, std::string> runtimes;
   engine::Quirks quirks = {};
   std::string seccomp_file = {};  ///< Holds seccomp_profile(), where the engine wants a file.
+  std::uint32_t engine_cpus = 0;  ///< Of the engine's machine; a run gets no more. 0: not known.
 };
 
 /// The way out of a run that has a network.
