@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <sys/socket.h>
+#include <vector>
 
 namespace cupel::sandbox {
 namespace {
@@ -87,6 +90,36 @@ TEST(SyscallFilters, OnlyTheWorkspaceHasDebuggers) {
   EXPECT_THAT(allowed_by(run_filter()), Not(Contains("ptrace")));
   EXPECT_THAT(allowed_by(workspace_filter()), Contains("ptrace"));
   EXPECT_THAT(allowed_by(workspace_filter()), IsSupersetOf(allowed_by(run_filter())));
+}
+
+TEST(SyscallFilters, SocketsAreOfFourFamiliesAndMadeOnlyWhereAFilterSeesTheFamily) {
+  for (const SyscallFilter* filter : {&run_filter(), &workspace_filter()}) {
+    std::vector<std::uint64_t> families;
+    bool older_entry_refused = false;
+    for (const SyscallRule& rule : filter->rules) {
+      if (rule.names == std::vector<std::string>{"socketcall"})
+        older_entry_refused = rule.error != 0;
+      if (std::ranges::find(rule.names, "socket") == rule.names.end()) continue;
+      ASSERT_EQ(rule.tests.size(), 1U);
+      EXPECT_EQ(rule.tests[0].op, ArgumentTest::Op::equal);
+      families.push_back(rule.tests[0].value);
+    }
+    EXPECT_EQ(families, (std::vector<std::uint64_t>{AF_UNIX, AF_INET, AF_INET6, AF_NETLINK}));
+    EXPECT_TRUE(older_entry_refused);
+    EXPECT_THAT(allowed_by(*filter), Not(Contains("socketcall")));
+  }
+}
+
+TEST(SyscallFilters, ARunSetsLimitsOfItsOwnProcessesOnly) {
+  const auto& rules = run_filter().rules;
+  const auto named = [](const SyscallRule& rule) {
+    return std::ranges::find(rule.names, "prlimit64") != rule.names.end();
+  };
+  ASSERT_EQ(std::ranges::count_if(rules, named), 1);
+  const SyscallRule& rule = *std::ranges::find_if(rules, named);
+  ASSERT_EQ(rule.tests.size(), 1U);
+  EXPECT_EQ(rule.tests[0].op, ArgumentTest::Op::equal);
+  EXPECT_EQ(rule.tests[0].value, 0U);
 }
 
 TEST(SyscallFilters, TerminalInputIsRefusedByTheLowHalfOfTheRequest) {
