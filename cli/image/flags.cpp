@@ -54,6 +54,7 @@ void add_image_commands(CLI::App& app, ImageRequest& request) {
   CLI::App* verify = add_verb(app, request, Verb::verify, "verify",
                               "Check identity and toolchain of the images that are here");
   verify->add_option("version", request.versions, "Versions of Go; all when none is named");
+  add_engine(*verify, request, "bubblewrap: its images, file by file; no engine is asked");
 }
 
 }  // namespace cupel::cli

@@ -1,4 +1,5 @@
 #include "cli/image/verbs.hpp"
+#include "common/bubblewrap/image_store.hpp"
 #include "common/fs/files.hpp"
 #include "common/images/recipe.hpp"
 
@@ -100,6 +101,43 @@ std::string check_identity(const ImageContext& context, const images::Available&
   return kept && kept->digest == *base ? "" : "its base archive is not on this machine";
 }
 
+/// Of an unpacked image: every file is as it was made. Empty when it is; else what isn't.
+std::string check_content(const ImageContext& context, const images::Available& image) {
+  const auto damage = bubblewrap::check_files(context.image_dir, image.engine_id);
+  if (!damage) return damage.error().text();
+  if (damage->count == 0) return {};
+  std::string words = std::to_string(damage->count) + " of its files are not as they were made: ";
+  for (const std::string& one : damage->first)
+    words += (&one == damage->first.data() ? "" : "; ") + one;
+  return words + (damage->count > damage->first.size() ? "; ..." : "");
+}
+
+/// Of an engine's image: the toolchain says the version that the label has.
+boost::asio::awaitable<std::string> check_toolchain(const ImageContext& context,
+                                                    images::Available image) {
+  const auto inside = co_await version_inside(*context.client, image.engine_id);
+  if (!inside) co_return inside.error().text();
+  co_return *inside == "go" + image.go_version ? "" : "the toolchain inside is " + *inside;
+}
+
+nlohmann::json row_of(const images::Available& image, bool wrong, const std::string& remark) {
+  return {{"go", image.go_version},
+          {"variant", image.has_cc ? "cc" : "nocc"},
+          {"identity", image.identity},
+          {"ok", !wrong},
+          {"remark", remark}};
+}
+
+Error nothing_here(const ImageContext& context) {
+  const bool unpacked = context.client == nullptr;
+  return {.code = Errc::image_missing,
+          .what = unpacked ? "no toolchain image is in " + context.image_dir.string()
+                           : "the engine holds no toolchain image",
+          .detail = {},
+          .hint = unpacked ? "cupel image build 1.26 --engine bubblewrap"
+                           : "cupel image build 1.26, or cupel image pull 1.26"};
+}
+
 }  // namespace
 
 ExitCode image_verify(ImageContext& context) {
@@ -114,24 +152,28 @@ ExitCode image_verify(ImageContext& context) {
     if (!named) continue;
     bool wrong = false;
     std::string remark = check_identity(context, image, wrong);
-    const auto inside = co_await version_inside(*context.client, image.engine_id);
-    if (!inside || *inside != "go" + image.go_version) {
+    const std::string content = context.client == nullptr
+                                    ? check_content(context, image)
+                                    : co_await check_toolchain(context, image);
+    if (!content.empty()) {
       wrong = true;
-      remark = inside ? "the toolchain inside is " + *inside : inside.error().text();
+      remark = content;
     }
     all_right = all_right && !wrong;
-    rows.push_back({{"go", image.go_version},
-                    {"variant", image.has_cc ? "cc" : "nocc"},
-                    {"identity", image.identity},
-                    {"ok", !wrong},
-                    {"remark", remark}});
+    rows.push_back(row_of(image, wrong, remark));
   }
-  if (rows.empty()) {
-    co_return Error{.code = Errc::image_missing,
-                    .what = "the engine holds no toolchain image",
-                    .detail = {},
-                    .hint = "cupel image build 1.26, or cupel image pull 1.26"};
+  if (context.client == nullptr && wanted.empty()) {
+    for (const std::string& folder : bubblewrap::broken_images(context.image_dir)) {
+      all_right = false;
+      images::Available broken;
+      broken.go_version = "?";
+      broken.identity = folder;
+      rows.push_back(row_of(
+          broken, true,
+          "its image.json describes no image: remove the folder, and build the image again"));
+    }
   }
+  if (rows.empty()) co_return nothing_here(context);
   if (context.request.json) {
     *context.out << rows.dump(1) << "\n";
     co_return all_right ? 0 : 1;

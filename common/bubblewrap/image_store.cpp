@@ -22,7 +22,9 @@ namespace stdfs = std::filesystem;
 constexpr std::string_view kAlgorithm = "sha256:";
 constexpr std::string_view kUnfinished = ".new-";
 constexpr const char* kDescription = "image.json";
+constexpr const char* kFileList = "files";
 constexpr std::uint64_t kDescriptionBytesMax = 64 * 1024;
+constexpr std::uint64_t kFileListBytesMax = std::uint64_t{256} << 20U;
 constexpr const char* kHosts = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n";
 
 /// Where a run's mounts go: the root is read-only by then. Design, section 3.
@@ -80,7 +82,9 @@ Result<UnpackedImage> read_image(const stdfs::path& folder) {
                  {},
                  "remove the folder, and build the image again"};
   }
-  UnpackedImage image{json["id"].get<std::string>(), (folder / "root").string(), {}};
+  UnpackedImage image{json["id"].get<std::string>(), (folder / "root").string(), {}, {}};
+  if (json.contains("files") && json["files"].is_string())
+    image.files = json["files"].get<std::string>();
   for (const auto& [name, value] : json["labels"].items()) {
     if (value.is_string()) image.labels.emplace_back(name, value.get<std::string>());
   }
@@ -114,6 +118,37 @@ Result<UnpackedImage> find_image(const stdfs::path& store, std::string_view id) 
   return image;
 }
 
+Result<ImageDamage> check_files(const stdfs::path& store, std::string_view id) {
+  const auto image = find_image(store, id);
+  if (!image) return image.error();
+  const auto unknown = [](const std::string& what) {
+    return Error{Errc::artifact_mismatch,
+                 what,
+                 {},
+                 "'cupel image build VERSION --engine bubblewrap --again' makes it anew"};
+  };
+  if (image->files.empty()) return unknown("no list of its files was made with it");
+  const stdfs::path folder = stdfs::path(image->root).parent_path();
+  const auto listed = fs::read_file(folder / kFileList, kFileListBytesMax);
+  if (!listed) return unknown("the list of its files can't be read: " + listed.error().text());
+  if (sha256(*listed).hex() != image->files) return unknown("the list of its files was changed");
+  const auto found = list_files(image->root);
+  if (!found) return found.error();
+  return compare_files(*listed, *found);
+}
+
+std::vector<std::string> broken_images(const stdfs::path& store) {
+  std::vector<std::string> broken;
+  std::error_code ec;
+  for (const auto& entry : stdfs::directory_iterator(store, ec)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.')) continue;
+    const auto image = read_image(entry.path());
+    if (!image || image->id != std::string(kAlgorithm) + name) broken.push_back(entry.path());
+  }
+  return broken;
+}
+
 ImageWriter::ImageWriter(stdfs::path store, std::string id, stdfs::path fresh)
     : store_(std::move(store)), id_(std::move(id)), fresh_(std::move(fresh)) {}
 ImageWriter::ImageWriter(ImageWriter&& other) noexcept
@@ -141,7 +176,13 @@ Result<ImageWriter> ImageWriter::begin(const stdfs::path& store, std::string_vie
 
 Result<void> ImageWriter::finish(const Labels& labels) {
   if (auto added = add_mount_points(root()); !added) return added;
+  const auto files = list_files(root());
+  if (!files) return files.error();
+  if (auto written = fs::write_file_durably(fresh_ / kFileList, *files, 0644); !written) {
+    return written;
+  }
   nlohmann::json described = {{"id", std::string(kAlgorithm) + id_},
+                              {"files", sha256(*files).hex()},
                               {"labels", nlohmann::json::object()}};
   for (const auto& [name, value] : labels) described["labels"][name] = value;
   if (auto written = fs::write_file_durably(fresh_ / kDescription, described.dump(1) + "\n", 0644);

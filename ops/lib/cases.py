@@ -137,7 +137,7 @@ def change_of(settings, upgrades):
     return {"upgrade": {}} if upgrades else {"none": {}}
 
 
-def campaign_of(settings, name, repositories):
+def campaign_of(settings, name, repositories, build_cache=None):
     """The campaign file (JSON is YAML) for cases with these settings."""
     upgrades = any("upgrade" in one for one in repositories)
     test = {}
@@ -146,6 +146,8 @@ def campaign_of(settings, name, repositories):
             test[key] = settings["test"][key]
     # Cases were recorded with Go 1.26, whatever their go line says.
     sandbox = {"image": "1.26"}
+    if build_cache:
+        sandbox["build_cache"] = build_cache
     if settings.get("image") == "no_c_compiler":
         sandbox["c_compiler"] = False
     limits = {}
@@ -196,7 +198,7 @@ def run_campaign(options, scratch, name, settings, cases):
     paths = {case.prepare(scratch / "repositories"): case for case in cases}
     campaign = scratch / f"{name}.yaml"
     repositories = [repository_of(path, case) for path, case in sorted(paths.items(), key=lambda item: item[0])]
-    campaign.write_text(json.dumps(campaign_of(settings, name, repositories), indent=1))
+    campaign.write_text(json.dumps(campaign_of(settings, name, repositories, options.build_cache), indent=1))
     reports = scratch / f"{name}-report"
     environment = dict(os.environ)
     environment.update({
@@ -325,6 +327,8 @@ def main():
     parser.add_argument("ids", nargs="*", metavar="ID", help="number or whole id; all when none is named")
     parser.add_argument("--cupel", required=True, help="the client")
     parser.add_argument("--slots", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--build-cache", choices=["empty", "seeded", "dependencies"],
+                        help="how the caches of all cases begin; else as Cupel does it by itself")
     parser.add_argument("--limit", type=int, default=3600, help="seconds for one campaign")
     parser.add_argument("--total", type=int, default=0, help="seconds after which no campaign is begun; 0: no bound")
     parser.add_argument("--at-most", type=int, default=0, help="this many cases, spread over the topics")

@@ -2,6 +2,7 @@
 /// Coroutines of the run loop; blocking work goes to the file pool.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,9 @@ struct SourcePolicy {
   std::string fixture_proxy;                ///< Directory; empty: the network.
   std::string downloads;                    ///< The download cache's directory; empty: none.
   std::string netrc_file;                   ///< For the module proxy; empty: none.
+  /// Hands over a module cache that nothing else needs any more, for the download cache to look
+  /// at; `keep` removes it. Any thread. Empty: there is none.
+  std::function<void(const std::string& modcache, std::shared_ptr<void> keep)> share;
 };
 
 /// What both pipelines need. References outlive the call.

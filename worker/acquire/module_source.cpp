@@ -8,6 +8,7 @@
 #include "worker/run/offload.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <sys/stat.h>
 #include <utility>
@@ -92,6 +93,18 @@ Answer unpack(const ModuleJobPtr& job, const DownloadedModule& module) {
   return stopped_by(std::get<SourceRefusal>(*std::move(unpacked)));
 }
 
+/// The module cache with the proved zip: for the download cache where there is one, else removed.
+/// Blocking.
+void leave_modcache(const ModuleJob& job) {
+  Workspaces* const workspaces = &job.context.workspaces;
+  const std::string modcache = job.mounts.modcache;
+  const std::shared_ptr<void> keep(
+      nullptr, [workspaces, modcache](std::nullptr_t) { workspaces->discard(modcache); });
+  if (job.context.policy.share && may_use_downloads(job.context)) {
+    job.context.policy.share(modcache, keep);
+  }
+}
+
 asio::awaitable<std::variant<DownloadedModule, AcquireStopped>> download(
     ModuleJobPtr job, std::shared_ptr<CancelToken> cancel) {
   const std::string query = job->module.path + '@' + job->module.version;
@@ -142,7 +155,9 @@ asio::awaitable<Answer> download_module(AcquireContext context, ModuleSource mod
   co_return co_await offload(files, [job, stopped, downloaded]() -> Answer {
     Answer answer = stopped ? Answer(*stopped) : unpack(job, *downloaded);
     Workspaces& workspaces = job->context.workspaces;
-    discard_mounts(workspaces, job->mounts, false);
+    const bool whole = std::holds_alternative<DownloadedSource>(answer);
+    discard_mounts(workspaces, job->mounts, whole);
+    if (whole) leave_modcache(*job);
     if (!job->empty_source.empty()) workspaces.discard(job->empty_source);
     return answer;
   });

@@ -1,9 +1,21 @@
 #include "worker/app/attempt.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 
 namespace cupel::worker {
+namespace {
+
+decltype(SourcePolicy::share) sharing(DownloadFiller* downloads) {
+  if (downloads == nullptr) return {};
+  return [downloads](const std::string& modcache, std::shared_ptr<void> keep) {
+    downloads->take(modcache, std::move(keep));
+  };
+}
+
+}  // namespace
 
 const images::Available* newest(const std::vector<images::Available>& all) {
   return all.empty() ? nullptr : &*std::ranges::max_element(all, [](const auto& a, const auto& b) {
@@ -26,7 +38,8 @@ AcquireContext context_of(const RunnerParts& parts, RunPort& runs, const Lease& 
                                    .downloads = parts.downloads == nullptr
                                                     ? std::string()
                                                     : parts.downloads->cache().mount().string(),
-                                   .netrc_file = parts.options.netrc_file},
+                                   .netrc_file = parts.options.netrc_file,
+                                   .share = sharing(parts.downloads)},
                         .campaign = lease.spec.campaign,
                         .repository = lease.spec.repository,
                         .unit = lease.spec.unit,

@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct TaskRunner::Attempt {
   bool timed_out = false;
   TimePoint deadline;
   WallTime started;
+  std::uint64_t downloads_damaged = 0;  ///< DownloadCache::damaged() when it began.
   boost::asio::steady_timer deadline_timer;
   std::vector<std::string> notes;
   [[nodiscard]] LiveLease key() const { return {lease.spec.id, lease.token}; }

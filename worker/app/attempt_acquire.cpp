@@ -55,7 +55,7 @@ asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, Acqui
       co_await worker::acquire_source(std::move(context), std::move(work), bundle, attempt->cancel);
   if (!bundle.empty()) (void)fs::remove_tree(std::filesystem::path(bundle).parent_path());
   if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
-    co_await stop_acquire(&result, std::move(*stopped));
+    co_await stop_acquire(attempt, &result, std::move(*stopped));
     co_return result;
   }
   auto& acquired = std::get<SourceAcquired>(ended);
@@ -66,18 +66,21 @@ asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, Acqui
   co_return result;
 }
 
-asio::awaitable<void> TaskRunner::stop_acquire(TaskResult* result, AcquireStopped stopped) {
-  const bool mismatch = stopped.kind == AcquireStopped::Kind::refusal &&
-                        stopped.refusal.reason == Reason::checksum_mismatch;
-  if (mismatch && parts_.downloads != nullptr) {
+asio::awaitable<void> TaskRunner::stop_acquire(AttemptPtr attempt, TaskResult* result,
+                                               AcquireStopped stopped) {
+  if (stopped.kind == AcquireStopped::Kind::refusal && parts_.downloads != nullptr) {
     // Before a repository is blamed: it may have been our own copy.
     DownloadCache* const cache = &parts_.downloads->cache();
-    const auto damaged = co_await offload(parts_.files, [cache] { return cache->recheck(); });
-    if (damaged && *damaged > 0) {
+    const bool certain = stopped.refusal.reason == Reason::checksum_mismatch;
+    const auto blamed =
+        co_await offload(parts_.files, [cache, certain, before = attempt->downloads_damaged] {
+          return cache->to_blame(before, certain);
+        });
+    if (blamed && *blamed) {
       stopped.kind = AcquireStopped::Kind::interrupted;
-      stopped.message = "the download cache had " + std::to_string(*damaged) +
-                        " damaged versions, which were removed: " + stopped.refusal.message;
-      spdlog::error("{}", stopped.message);
+      stopped.message =
+          "the download cache had damaged versions, which were removed: " + stopped.refusal.message;
+      spdlog::error("{}: {}", attempt->lease.spec.id.text(), stopped.message);
     }
   }
   stop_with(*result, std::move(stopped));
@@ -110,7 +113,7 @@ asio::awaitable<TaskResult> TaskRunner::acquire_modules(AttemptPtr attempt, Acqu
   const WorkspaceSlot slot = slot_of(work.side, work.variant);
   auto ended = co_await worker::acquire_modules(context, std::move(work), attempt->cancel);
   if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
-    co_await stop_acquire(&result, std::move(*stopped));
+    co_await stop_acquire(attempt, &result, std::move(*stopped));
     co_return result;
   }
   auto& acquired = std::get<ModulesAcquired>(ended);

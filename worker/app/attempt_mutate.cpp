@@ -108,7 +108,7 @@ asio::awaitable<TaskResult> TaskRunner::mutate(AttemptPtr attempt, Mutate work) 
   result.evidence.image = image.identity;
   result.evidence.go_version = image.go_version;
   if (auto* stopped = std::get_if<AcquireStopped>(&ended)) {
-    co_await stop_acquire(&result, std::move(*stopped));
+    co_await stop_acquire(attempt, &result, std::move(*stopped));
     co_return result;
   }
   auto& mutated = std::get<Mutated>(ended);

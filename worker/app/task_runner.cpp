@@ -54,6 +54,9 @@ void TaskRunner::start(Lease lease) {
   TaskSpec& spec = attempt->lease.spec;
   spec.settings = clamp(std::move(spec.settings), parts_.options.bounds, attempt->notes);
   attempt->started = async::wall_now();
+  if (parts_.downloads != nullptr) {
+    attempt->downloads_damaged = parts_.downloads->cache().damaged();
+  }
   attempt->deadline = async::monotonic_now() + task_limit(spec, parts_.options.bounds);
   attempts_[attempt->lease.token] = attempt;
   parts_.metrics.attempt_started(spec.kind);

@@ -81,7 +81,8 @@ class TaskRunner {
   boost::asio::awaitable<void> wait_for_upstream(AttemptPtr attempt);
   boost::asio::awaitable<TaskResult> acquire_source(AttemptPtr attempt, AcquireSource work);
   boost::asio::awaitable<TaskResult> acquire_modules(AttemptPtr attempt, AcquireModules work);
-  boost::asio::awaitable<void> stop_acquire(TaskResult* result, AcquireStopped stopped);
+  boost::asio::awaitable<void> stop_acquire(AttemptPtr attempt, TaskResult* result,
+                                            AcquireStopped stopped);
   void share_downloads(const AcquireContext& context, const std::string& commit,
                        WorkspaceSlot slot);
   boost::asio::awaitable<TaskResult> mutate(AttemptPtr attempt, Mutate work);

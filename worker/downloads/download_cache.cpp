@@ -225,15 +225,24 @@ DownloadCache::Entries::iterator DownloadCache::remove(Entries::iterator entry) 
 }
 
 Result<std::size_t> DownloadCache::tidy() {
+  const std::scoped_lock held(lock_);
   return remove_damaged(false);
 }
 
-Result<std::size_t> DownloadCache::recheck() {
-  return remove_damaged(true);
+Result<bool> DownloadCache::to_blame(std::uint64_t before, bool certain) {
+  // Whoever waits here for another's reading has its answer without one of its own.
+  const std::scoped_lock held(lock_);
+  if (damaged_ > before) return true;
+  const auto began = std::chrono::steady_clock::now();
+  if (!certain && quiet_until_ && began < *quiet_until_) return false;
+  const auto found = remove_damaged(true);
+  const auto ended = std::chrono::steady_clock::now();
+  quiet_until_ = ended + (ended - began) * limits_.recheck_pause;
+  if (!found) return found.error();
+  return *found > 0;
 }
 
 Result<std::size_t> DownloadCache::remove_damaged(bool read_all) {
-  const std::scoped_lock held(lock_);
   std::size_t damaged = 0;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     if (whole(entry->first, entry->second, read_all)) {
@@ -241,6 +250,7 @@ Result<std::size_t> DownloadCache::remove_damaged(bool read_all) {
       continue;
     }
     ++damaged;
+    ++damaged_;
     entry = remove(entry);
   }
   if (bytes_ > limits_.bytes_max || entries_.size() > limits_.versions_max) {

@@ -12,6 +12,8 @@
 #include "worker/downloads/staged_file.hpp"
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -32,6 +34,8 @@ struct DownloadLimits {
   std::uint64_t bytes_max = 5ULL << 30U;
   std::uint64_t versions_max = 50'000;
   std::uint64_t file_bytes_max = 256ULL << 20U;
+  /// After a reading of all files, to_blame() reads none for this many times as long.
+  std::uint32_t recheck_pause = 20;
 };
 
 /// As it was placed.
@@ -71,9 +75,14 @@ class DownloadCache {
   /// the least recently used ones until the limits are kept, and writes the index. Returns how many
   /// were damaged.
   Result<std::size_t> tidy();
-  /// As tidy(), after every file has been read and compared with the digest it was placed with. For
-  /// when a run complains; runs wait for it that want to place something.
-  Result<std::size_t> recheck();
+  /// Versions that were ever found damaged, since it was opened. Never waits.
+  [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
+  /// A run failed that saw the cache while damaged() was `before` or more: was a version found
+  /// damaged since, or is one now? A damaged file can be any failure of the go command, so this
+  /// reads every file and compares it with the digest that it was placed with; unless the go
+  /// command itself said so (`certain`), it does it a small part of the time only, and is else
+  /// false.
+  [[nodiscard]] Result<bool> to_blame(std::uint64_t before, bool certain);
 
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] std::size_t versions() const;
@@ -89,6 +98,7 @@ class DownloadCache {
                                               DownloadPart part) const;
   [[nodiscard]] bool whole(const sumdb::ModuleVersion& module, const CachedVersion& entry,
                            bool read_all) const;
+  /// Under the lock.
   Result<std::size_t> remove_damaged(bool read_all);
   Entries::iterator remove(Entries::iterator entry);
   [[nodiscard]] std::string index_text() const;
@@ -99,6 +109,8 @@ class DownloadCache {
   Entries entries_;
   std::uint64_t bytes_ = 0;
   std::uint64_t uses_ = 0;
+  std::atomic<std::uint64_t> damaged_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> quiet_until_;
 };
 
 }  // namespace cupel::worker

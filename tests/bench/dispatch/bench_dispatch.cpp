@@ -1,14 +1,11 @@
 // From submit to durable result through the real coordinator: HTTP, store, CURVE, and a worker that
 // answers at once. Each round runs the floor and ours one after the other, in turns.
-//
-//   bench_dispatch [--rounds N] [--tasks N] [--only throughput|latency|memory] [--slots 4|16]
-//   [--quick]
-//
-// --quick: two rounds, and no million queued tasks.
 #include "common/fs/files.hpp"
 #include "tests/bench/dispatch/fleet.hpp"
 #include "tests/bench/dispatch/floor.hpp"
 #include "tests/bench/support/figures.hpp"
+
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -188,18 +185,29 @@ void memory(const Plan& plan) {
 
 int run(int argc, char** argv) {
   Plan plan;
-  plan.quick = has_flag(argc, argv, "--quick");
-  plan.rounds = std::atoi(argument(argc, argv, "--rounds", plan.quick ? "2" : "5").c_str());
-  plan.tasks = std::atoi(argument(argc, argv, "--tasks", "20000").c_str());
-  const std::string only = argument(argc, argv, "--only", "");
-  const int slots_only = std::atoi(argument(argc, argv, "--slots", "0").c_str());
+  std::string only;
+  std::uint32_t slots_only = 0;
+  CLI::App app("No-op tasks from submit to durable result, against a floor with the same sockets.",
+               "ops/bench dispatch");
+  const auto* const rounds = app.add_option("--rounds", plan.rounds, "Rounds of floor and Cupel")
+                                 ->check(CLI::PositiveNumber)
+                                 ->capture_default_str();
+  app.add_option("--tasks", plan.tasks, "Tasks of a round")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--only", only, "One of the parts")
+      ->check(CLI::IsMember({"throughput", "latency", "memory"}));
+  app.add_option("--slots", slots_only, "Throughput at this many slots only")
+      ->check(CLI::IsMember({4, 16}));
+  app.add_flag("--quick", plan.quick, "Two rounds, and no million queued tasks");
+  CLI11_PARSE(app, argc, argv);
+  if (plan.quick && rounds->empty()) plan.rounds = 2;
   // Not /tmp, which may be memory: both sides sync to a disk.
   plan.dir = std::filesystem::path("/var/tmp") / ("cupel-bench-" + fs::random_hex(6));
   std::filesystem::create_directory(plan.dir);
   if (only.empty() || only == "throughput") {
     for (const std::uint32_t slots : {4U, 16U}) {
-      if (slots_only == 0 || slots == static_cast<std::uint32_t>(slots_only))
-        throughput(plan, slots);
+      if (slots_only == 0 || slots == slots_only) throughput(plan, slots);
     }
   }
   if (only.empty() || only == "latency") latency(plan);

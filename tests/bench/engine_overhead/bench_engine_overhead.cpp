@@ -1,7 +1,5 @@
 /// What Cupel adds to the engine's own work: wall time of a no-op run through RunExecutor against
 /// the same calls raw, and runs per second at 1, 2 and 4 slots. Both sides take turns.
-///
-///   engine_overhead [--rounds N] [--socket FILE] [--image ENGINE_ID] [--wrapper FILE]
 
 #include "common/docker/client.hpp"
 #include "common/fs/files.hpp"
@@ -13,6 +11,7 @@
 #include "worker/core/engine/wrapper_protocol.hpp"
 #include "worker/run/run_executor.hpp"
 
+#include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -110,13 +109,23 @@ double raw_rate(const Setup& setup, int slots, int total) {
 }
 
 int run(int argc, char** argv) {
-  const int rounds = std::max(2, std::atoi(argument(argc, argv, "--rounds", "30").c_str()));
+  int rounds = 30;
+  Setup setup;
+  setup.socket_path = "/var/run/docker.sock";
+  setup.wrapper = built_wrapper();
+  CLI::App app("A no-op run through the worker's executor, against the engine's calls made raw.",
+               "ops/bench engine-overhead");
+  app.add_option("--rounds", rounds, "Rounds of both, at least 2")
+      ->check(CLI::Range(2, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--socket", setup.socket_path, "The engine's")->capture_default_str();
+  app.add_option("--image", setup.image, "The engine's id of one; else its newest toolchain");
+  app.add_option("--wrapper", setup.wrapper, "cupel-init; else the one that was built");
+  CLI11_PARSE(app, argc, argv);
   asio::io_context loop(1);
   const auto work = asio::make_work_guard(loop);
   std::thread thread([&loop] { loop.run(); });
   asio::thread_pool files(2);
-  Setup setup;
-  setup.socket_path = argument(argc, argv, "--socket", "/var/run/docker.sock");
   docker::Client engine(loop.get_executor(),
                         {.socket_path = setup.socket_path, .budgets = {}, .observer = {}});
   const auto version = asio::co_spawn(loop, engine.negotiate(), asio::use_future).get();
@@ -124,7 +133,6 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", version.error().text().c_str());
     std::exit(1);
   }
-  setup.image = argument(argc, argv, "--image", "");
   if (setup.image.empty()) {
     std::vector<images::EngineImage> all;
     for (const auto& facts :
@@ -138,11 +146,6 @@ int run(int argc, char** argv) {
     }
     setup.image = available.back().engine_id;
   }
-  setup.wrapper =
-      argument(argc, argv, "--wrapper",
-               (std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() /
-                "bin/cupel-init")
-                   .string());
   setup.dir = std::filesystem::path("/var/tmp") / ("cupel-bench-" + fs::random_hex(6));
   std::filesystem::create_directories(setup.dir / "src");
   std::filesystem::create_directories(setup.dir / "gocache");

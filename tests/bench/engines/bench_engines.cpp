@@ -1,7 +1,5 @@
 /// The same run with every engine, against the calls of this machine's Docker Engine made raw: a
 /// no-op, and `go test` of a module with one test and a warm build cache. All take turns.
-///
-///   engines [--rounds N] [--test-rounds N] [--socket FILE] [--wrapper FILE] [--only NAME]
 
 #include "common/fs/files.hpp"
 #include "tests/bench/engine_overhead/raw_engine.hpp"
@@ -9,6 +7,7 @@
 #include "tests/bench/support/figures.hpp"
 #include "worker/core/engine/wrapper_protocol.hpp"
 
+#include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
 
 #include <algorithm>
@@ -16,7 +15,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <iterator>
 #include <map>
+#include <string>
+#include <vector>
 
 namespace cupel::bench {
 namespace {
@@ -102,21 +104,32 @@ void compare(const Ground& ground, const std::deque<Contender>& all, const std::
 }
 
 int run(int argc, char** argv) {
-  const int rounds = std::max(2, std::atoi(argument(argc, argv, "--rounds", "10").c_str()));
-  const int test_rounds =
-      std::max(2, std::atoi(argument(argc, argv, "--test-rounds", "5").c_str()));
-  const std::string only = argument(argc, argv, "--only", "");
+  int rounds = 10;
+  int test_rounds = 5;
+  std::string only;
+  std::string socket = "/var/run/docker.sock";
+  std::string wrapper = built_wrapper();
+  CLI::App app("The same run with every engine that a worker knows, against raw calls of one.",
+               "ops/bench engines");
+  app.add_option("--rounds", rounds, "Rounds of `true`, at least 2")
+      ->check(CLI::Range(2, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--test-rounds", test_rounds, "Rounds of `go test`, at least 2")
+      ->check(CLI::Range(2, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--only", only, "One engine beside Docker")
+      ->check(
+          CLI::IsMember(std::vector<std::string>(std::begin(kContenders), std::end(kContenders))));
+  app.add_option("--socket", socket, "Of this machine's engine")->capture_default_str();
+  app.add_option("--wrapper", wrapper, "cupel-init; else the one that was built");
+  CLI11_PARSE(app, argc, argv);
   asio::io_context loop(1);
   asio::thread_pool files(2);
   const Ground ground{
       .loop = loop,
       .files = files,
-      .socket = argument(argc, argv, "--socket", "/var/run/docker.sock"),
-      .wrapper =
-          argument(argc, argv, "--wrapper",
-                   (std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() /
-                    "bin/cupel-init")
-                       .string()),
+      .socket = socket,
+      .wrapper = wrapper,
       .dir = std::filesystem::path("/var/tmp") / ("cupel-bench-" + fs::random_hex(6))};
   std::filesystem::create_directories(ground.dir);
   {

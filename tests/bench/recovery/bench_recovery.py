@@ -186,12 +186,12 @@ def metrics_of(coordinator):
 
 
 def main():
-    arguments = argparse.ArgumentParser(prog="ops/bench recovery")
+    arguments = argparse.ArgumentParser(prog="ops/bench recovery", description=__doc__)
     arguments.add_argument("--bin", default=os.environ.get("CUPEL_BIN_DIR"), help="directory of the built programs")
-    arguments.add_argument("--rounds", type=int, default=3)
-    arguments.add_argument("--queued", type=int, default=100_000)
-    arguments.add_argument("--lease-ms", type=int, default=30_000)
-    arguments.add_argument("--only", choices=["lost", "restarted", "coordinator", "takeover"])
+    arguments.add_argument("--rounds", type=int, default=3, help="of each part (default: 3)")
+    arguments.add_argument("--queued", type=int, default=100_000, help="tasks that wait when the coordinator restarts (default: 100000)")
+    arguments.add_argument("--lease-ms", type=int, default=30_000, help="of tasks and of a worker that is lost (default: 30000)")
+    arguments.add_argument("--only", choices=["lost", "restarted", "coordinator", "takeover"], help="one of the parts")
     options = arguments.parse_args()
     harness.clean_up_on_term()
     if options.only in (None, "lost"):

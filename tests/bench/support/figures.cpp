@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
+#include <filesystem>
 #include <sys/resource.h>
 #include <thread>
 #include <utility>
@@ -73,16 +73,9 @@ void take_turns(int round, const std::function<void()>& floor, const std::functi
   (round % 2 == 0 ? ours : floor)();
 }
 
-std::string argument(int argc, char** argv, const std::string& flag, const std::string& fallback) {
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (argv[i] == flag) return argv[i + 1];
-  }
-  return fallback;
-}
-
-bool has_flag(int argc, char** argv, const std::string& flag) {
-  return std::any_of(argv + 1, argv + argc,
-                     [&](const char* given) { return std::string_view(given) == flag; });
+std::string built_wrapper() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  return (program.parent_path().parent_path() / "bin/cupel-init").string();
 }
 
 void fail(const std::string& what) {

@@ -36,10 +36,8 @@ void print(const Series& series, nlohmann::json conditions);
 /// Runs both; which goes first alternates with the round, so that neither always follows the other.
 void take_turns(int round, const std::function<void()>& floor, const std::function<void()>& ours);
 
-/// `flag VALUE` among the arguments.
-[[nodiscard]] std::string argument(int argc, char** argv, const std::string& flag,
-                                   const std::string& fallback);
-[[nodiscard]] bool has_flag(int argc, char** argv, const std::string& flag);
+/// The wrapper that was built beside this benchmark.
+[[nodiscard]] std::string built_wrapper();
 
 /// To stderr, and the benchmark is over.
 [[noreturn]] void fail(const std::string& what);

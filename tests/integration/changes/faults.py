@@ -8,7 +8,6 @@ reason. Prints expected and seen for each class; the exit code is 1 where they d
 import argparse
 import collections
 import contextlib
-import ipaddress
 import json
 import os
 import pathlib
@@ -120,11 +119,6 @@ def campaign(name, paths, change, infra=0, timeout=0, **sandbox):
         "strategy": {"retries": {"infra_error": infra, "timeout": timeout}}})
 
 
-def bridge_gateway(pool):
-    """Of the engine's default bridge. An engine that has made it just now names the subnet only."""
-    return pool.get("Gateway") or str(ipaddress.ip_network(pool["Subnet"])[1])
-
-
 class Proof:
     """`stack` closes what is started here."""
 
@@ -132,7 +126,7 @@ class Proof:
         self.each, self.quick = each, quick
         self.rows = []
         self.results = []
-        gateway = bridge_gateway(harness.ENGINE.call("GET", "/networks/bridge")["IPAM"]["Config"][0])
+        gateway = harness.bridge_gateway()
         self.proxy = stack.enter_context(contextlib.closing(module_proxy.ModuleProxy(gateway)))
         scratch = pathlib.Path(stack.enter_context(harness.scratch()))
         self.repositories = scratch / "repositories"

@@ -6,6 +6,7 @@ from the outside. Needs root, iproute2, iptables and a running engine with a too
 
 import contextlib
 import http.client
+import ipaddress
 import json
 import os
 import pathlib
@@ -38,6 +39,12 @@ def scratch():
 def containers(**labels):
     """Containers in every state that carry the labels."""
     return ENGINE.containers(**labels)
+
+
+def bridge_gateway():
+    """Address of this machine on the engine's default bridge. An engine that has made it just now names the subnet only."""
+    pool = ENGINE.call("GET", "/networks/bridge")["IPAM"]["Config"][0]
+    return pool.get("Gateway") or str(ipaddress.ip_network(pool["Subnet"])[1])
 
 
 def run(command, **kwargs):
@@ -138,11 +145,13 @@ class Daemon:
 
 
 class Fleet:
-    """`namespaces` False needs neither root nor iproute2; `environment` is the workers'."""
+    """`namespaces` False needs neither root nor iproute2; `environment` is the workers'; `worker_data` is a folder for
+    their data instead of the fleet's own."""
 
     def __init__(self, bin_dir, workers=2, slots=1, worker_settings=None, coordinator_settings=None, namespaces=True,
-                 environment=None, engine=ENGINE):
+                 environment=None, engine=ENGINE, worker_data=None):
         self.bin = pathlib.Path(bin_dir)
+        self.worker_data = worker_data
         self.environment = environment
         self.engine = engine
         # Under /var/tmp: the engine mounts directories below it, and /tmp may be a tmpfs.
@@ -216,7 +225,7 @@ class Fleet:
             coordinator.signal(signal.SIGHUP)
         host = self.hosts[index - 1]
         control, bulk = self.endpoints_for(host)
-        command = [self.bin / "cupel-worker", "--config", self.config, "--data-dir", self.dir / f"w{index}", "--name", f"w{index}",
+        command = [self.bin / "cupel-worker", "--config", self.config, "--data-dir", self.data_of(index), "--name", f"w{index}",
                    "--coordinator-control", control, "--coordinator-bulk", bulk,
                    "--coordinator-key", self.ready["public_key"], "--key-file", key, "--slots", self.slots,
                    "--metrics-listen", "127.0.0.1:0", "--ready-file", self.dir / f"w{index}.json"]
@@ -226,6 +235,9 @@ class Fleet:
                         self.environment)
         self.workers.append(worker)
         self.start_worker(index)
+
+    def data_of(self, index):
+        return pathlib.Path(self.worker_data or self.dir) / f"w{index}"
 
     def coordinators(self):
         return [self.coordinator]
@@ -276,7 +288,7 @@ class Fleet:
             if left:
                 problems.append(f"containers left: {[c['Names'] for c in left]}")
             for index in ended_well:
-                caches = self.dir / f"w{index}" / "gocache"
+                caches = self.data_of(index) / "gocache"
                 if caches.exists() and any(caches.iterdir()):
                     problems.append(f"build caches left: {list(caches.iterdir())}")
         for container in self.own_containers():
@@ -294,7 +306,7 @@ class Fleet:
     def worker_ids(self):
         ids = {}
         for index in range(1, len(self.workers) + 1):
-            file = self.dir / f"w{index}" / "worker.id"
+            file = self.data_of(index) / "worker.id"
             if file.exists():
                 ids[f"w{index}"] = "w-" + file.read_text().strip()
         return ids

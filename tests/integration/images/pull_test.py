@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""cupel image pull against a registry of Debian's docker-registry package on loopback.
+"""cupel image pull against a registry of Debian's docker-registry package on loopback: by this machine's engine, and by
+Podman's service.
 
 usage: pull_test.py CUPEL
 """
+import ctypes
+import glob
 import gzip
 import hashlib
 import http.client
@@ -15,12 +18,14 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "ops", "lib"))
 import engine_api  # noqa: E402
 
 CUPEL = ""
+OWN_ENGINE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "engines", "own_engine")
 MEDIA = "application/vnd.docker."
 
 
@@ -34,32 +39,56 @@ def digest(data):
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-class Registry:
-    """The daemon, with one image pushed by its HTTP API."""
+def inside(process, function):
+    """The function's answer, from a thread in the network namespace of a process; None: in ours."""
+    if process is None:
+        return function()
+    answers = []
 
-    def __init__(self, folder):
-        self.port = free_port()
+    def go():
+        with open(f"/proc/{process}/ns/net") as namespace:
+            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), 0) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+        answers.append(function())
+
+    thread = threading.Thread(target=go)
+    thread.start()
+    thread.join()
+    if not answers:
+        raise RuntimeError("it failed in the other network namespace")
+    return answers[0]
+
+
+class Registry:
+    """The daemon, with one image pushed by its HTTP API. `process`: whose network namespace it listens in."""
+
+    def __init__(self, folder, process=None, port=None):
+        self.port = port or free_port()
+        self.process_inside = process
         config = folder + "/registry.yml"
         with open(config, "w") as out:
             out.write(f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {folder}/data}}}}\n"
                       f"http: {{addr: '127.0.0.1:{self.port}', secret: 'of the test'}}\n")
         program = shutil.which("docker-registry")
         self.log = open(folder + "/registry.log", "wb")
-        self.process = subprocess.Popen([program, "serve", config], stdin=subprocess.DEVNULL, stdout=self.log,
+        way_in = ["nsenter", f"--net=/proc/{process}/ns/net"] if process else []
+        self.process = subprocess.Popen([*way_in, program, "serve", config], stdin=subprocess.DEVNULL, stdout=self.log,
                                         stderr=subprocess.STDOUT)
         self.wait()
 
     def wait(self):
         for _ in range(200):
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                    return
-            except OSError:
-                if self.process.poll() is not None:
-                    raise RuntimeError("docker-registry ended") from None
-                # The daemon says nothing when it is ready.
-                self.process_wait(0.05)
+            if inside(self.process_inside, self.listens):
+                return
+            if self.process.poll() is not None:
+                raise RuntimeError("docker-registry ended")
+            # The daemon says nothing when it is ready.
+            self.process_wait(0.05)
         raise RuntimeError("docker-registry does not listen")
+
+    def listens(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def process_wait(self, seconds):
         try:
@@ -74,6 +103,9 @@ class Registry:
         self.log.close()
 
     def call(self, method, path, body=None, kind="application/octet-stream"):
+        return inside(self.process_inside, lambda: self.call_here(method, path, body, kind))
+
+    def call_here(self, method, path, body, kind):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.request(method, path, body, {"Content-Type": kind})
         answer = connection.getresponse()
@@ -109,13 +141,55 @@ class Registry:
         return digest(manifest)
 
 
+class PodmanService:
+    """Podman's service with a store and a network namespace of its own (tests/integration/engines/own_engine)."""
+
+    def __init__(self, registries):
+        # Short: a unix socket's path has 107 bytes. ops/uninstall knows the folder.
+        self.folder = "/var/lib/cupel-own-engines/podman-" + os.urandom(4).hex()
+        self.socket = self.folder + "/engine.sock"
+        # The newer name of the variable and the older one.
+        environment = dict(os.environ, CONTAINERS_REGISTRIES_CONF=registries, REGISTRIES_CONFIG_PATH=registries)
+        self.script = subprocess.Popen([OWN_ENGINE, "podman", self.folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=subprocess.STDOUT, text=True, env=environment)
+        self.said = ""
+        for line in self.script.stdout:
+            self.said += line
+            if line == "ready\n":
+                break
+        self.answers = self.said.endswith("ready\n")
+
+    def process(self):
+        """Its id."""
+        for path in glob.glob("/proc/[0-9]*/cmdline"):
+            try:
+                with open(path, "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if words[0].endswith(b"podman") and f"{self.folder}/root".encode() in words and b"service" in words:
+                return int(path.split("/")[2])
+        raise RuntimeError("podman is not there")
+
+    def stop(self):
+        self.script.stdin.close()
+        self.script.wait()
+        self.script.stdout.close()
+
+
 class PullTest(unittest.TestCase):
+    """By this machine's engine."""
+
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="cupel-registry-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.registry = Registry(self.folder)
+        self.socket = None
+        self.start()
         self.addCleanup(self.registry.stop)
         self.name = "cupel-test/go-" + os.urandom(4).hex()
+
+    def start(self):
+        self.registry = Registry(self.folder)
 
     def table(self, wanted):
         path = os.path.join(self.folder, "table.json")
@@ -127,6 +201,8 @@ class PullTest(unittest.TestCase):
 
     def cupel(self, *arguments):
         environment = dict(os.environ, XDG_STATE_HOME=self.folder + "/state", NO_COLOR="1")
+        if self.socket:
+            environment["DOCKER_HOST"] = "unix://" + self.socket
         return subprocess.run([CUPEL, *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=120)
 
@@ -136,7 +212,7 @@ class PullTest(unittest.TestCase):
 
     def remove(self, identity):
         reference = f"127.0.0.1:{self.registry.port}/{self.name}@{identity}"
-        engine_api.Engine().request("DELETE", f"/images/{reference}?force=1")
+        engine_api.Engine(self.socket).request("DELETE", f"/images/{reference}?force=1")
 
     def test_pulls_by_digest_and_finds_the_image_by_it(self):
         identity = self.registry.push_image(self.name)
@@ -171,6 +247,22 @@ class PullTest(unittest.TestCase):
         answer = self.cupel("image", "pull", "1.19", "--table", self.table("sha256:" + "0" * 64))
         self.assertEqual(answer.returncode, 2, answer.stderr)
         self.assertIn("1.19", answer.stderr)
+
+
+class PodmanPullTest(PullTest):
+    """By Podman's service, which wants to be told that a registry has no TLS, on loopback as well."""
+
+    def start(self):
+        port = 5000  # of a network namespace in which nobody else listens
+        registries = self.folder + "/registries.conf"
+        with open(registries, "w") as out:
+            out.write(f'[[registry]]\nlocation = "127.0.0.1:{port}"\ninsecure = true\n')
+        service = PodmanService(registries)
+        self.addCleanup(service.stop)
+        if not service.answers:
+            self.skipTest(service.said)
+        self.socket = service.socket
+        self.registry = Registry(self.folder, service.process(), port)
 
 
 if __name__ == "__main__":

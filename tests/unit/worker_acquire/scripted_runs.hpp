@@ -75,6 +75,8 @@ class AcquireFixture {
                            .image = "sha256:1",
                            .image_go_version = "1.26.8"};
     context.policy.allow_local = true;
+    context.policy.downloads = downloads;
+    context.policy.share = share;
     return context;
   }
 
@@ -117,6 +119,8 @@ class AcquireFixture {
 
   ScriptedRuns runs;
   std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
+  std::string downloads;                ///< As in SourcePolicy, and
+  decltype(SourcePolicy::share) share;  ///< likewise.
 
  private:
   static Workspaces open(const std::filesystem::path& dir) {

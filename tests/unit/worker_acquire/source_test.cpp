@@ -148,6 +148,42 @@ TEST_F(SourceTest, AModuleIsDownloadedByGoAndUnpacked) {
   EXPECT_THAT(fixture_.left_behind(), ElementsAre("source"));
 }
 
+TEST_F(SourceTest, AModulesZipIsHandedOverForTheDownloadCache) {
+  fixture_.runs.script = [](const RunRequest& request) { return download(request, "v1.2.0"); };
+  fixture_.downloads = "/downloads-of-the-worker";
+  std::string modcache;
+  std::shared_ptr<void> kept;
+  fixture_.share = [&](const std::string& given, std::shared_ptr<void> keep) {
+    modcache = given;
+    kept = std::move(keep);
+  };
+  AcquireSource work;
+  work.source = ModuleSource{"ex.test/M", "v1.2.0"};
+
+  (void)facts(work);
+
+  EXPECT_EQ(modcache, fixture_.runs.requests.at(0).mounts.modcache);
+  EXPECT_TRUE(stdfs::exists(modcache + "/cache/download/ex.test/!m/@v/v1.2.0.zip"));
+  kept.reset();
+  EXPECT_FALSE(stdfs::exists(modcache)) << "whoever looked at it last removes it";
+  EXPECT_THAT(fixture_.left_behind(), ElementsAre("source"));
+}
+
+TEST_F(SourceTest, AModuleThatFailedIsHandedOverToNobody) {
+  fixture_.runs.script = [](const RunRequest& request) { return download(request, "v1.2.0"); };
+  fixture_.downloads = "/downloads-of-the-worker";
+  bool handed = false;
+  fixture_.share = [&](const std::string&, const std::shared_ptr<void>&) { handed = true; };
+  AcquireSource work;
+  work.source = ModuleSource{"ex.test/M", "v1.2.0"};
+  work.pinned_commit = "sum:h1:another=";
+
+  EXPECT_EQ(stopped(work).refusal.reason, Reason::checksum_mismatch);
+
+  EXPECT_FALSE(handed);
+  EXPECT_THAT(fixture_.left_behind(), IsEmpty());
+}
+
 TEST_F(SourceTest, AModulesZipIsNotVendoredThoughItHoldsTheList) {
   fixture_.runs.script = [](const RunRequest& request) {
     return download(request, "v1.2.0", "vendor/modules.txt");

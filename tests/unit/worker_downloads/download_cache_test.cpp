@@ -121,9 +121,33 @@ TEST_F(DownloadCacheTest, ARecheckFindsDamageThatKeptTheSize) {
   ASSERT_TRUE(place(*cache, kTwo, "another zip"));
   write(cache->mount() / "a.example/!big/!one/@v/v1.0.0.zip", "the whole zap");
   EXPECT_EQ(*cache->tidy(), 0U) << "sizes are all that it looks at";
-  EXPECT_EQ(*cache->recheck(), 1U);
+  EXPECT_EQ(cache->to_blame(0, true).value(), true);
   EXPECT_FALSE(cache->has(kOne, DownloadPart::zip));
   EXPECT_TRUE(cache->has(kTwo, DownloadPart::zip));
+}
+
+TEST_F(DownloadCacheTest, ItIsToBlameForRunsThatSawADamagedFile) {
+  const auto cache = open();
+  ASSERT_TRUE(place(*cache, kOne, "the whole zip"));
+  const auto before = cache->damaged();
+  EXPECT_EQ(cache->to_blame(before, true).value(), false);
+  write(cache->mount() / "a.example/!big/!one/@v/v1.0.0.zip", "the whole zap");
+
+  EXPECT_EQ(cache->to_blame(before, true).value(), true);
+
+  EXPECT_FALSE(cache->has(kOne, DownloadPart::zip));
+  EXPECT_EQ(cache->to_blame(before, true).value(), true) << "another run that saw it";
+  EXPECT_EQ(cache->to_blame(cache->damaged(), true).value(), false) << "one that began later";
+}
+
+TEST_F(DownloadCacheTest, FailuresThatMayHaveAnyCauseDontReadItAllTheTime) {
+  const auto cache = open({.recheck_pause = 1'000'000});
+  ASSERT_TRUE(place(*cache, kOne, "the whole zip"));
+  EXPECT_EQ(cache->to_blame(0, false).value(), false);
+  write(cache->mount() / "a.example/!big/!one/@v/v1.0.0.zip", "the whole zap");
+
+  EXPECT_EQ(cache->to_blame(0, false).value(), false);
+  EXPECT_EQ(cache->to_blame(0, true).value(), true);
 }
 
 TEST_F(DownloadCacheTest, TheLeastRecentlyUsedGoFirst) {
