@@ -15,7 +15,8 @@ namespace cupel::campaign {
 
 struct Context {
   std::string file;
-  bool json = false;  ///< Canonical JSON: keys of the client are allowed.
+  bool json = false;    ///< Canonical JSON: keys of the client are allowed.
+  bool stored = false;  ///< Was accepted once, perhaps by a version that looked less closely.
   const ListReader* read_list = nullptr;
   std::vector<Diagnostic> diagnostics;
 
