@@ -126,7 +126,7 @@ void append_json_escaped(std::string& out, std::string_view text) {
       text.remove_prefix(1);
     } else if (byte < 0x20 || byte == 0x7f) {
       std::array<char, 8> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", byte);
+      (void)std::snprintf(escape.data(), escape.size(), "\\u%04x", byte);
       out += escape.data();
       text.remove_prefix(1);
     } else if (const std::size_t length = utf8_length(text); length > 0) {

@@ -185,8 +185,8 @@ std::function<void(std::string_view)> Metrics::log_counter() {
   };
 }
 
-LoopLag::LoopLag(boost::asio::any_io_executor loop, prometheus::Gauge& gauge)
-    : timer_(std::move(loop)), gauge_(gauge) {
+LoopLag::LoopLag(const boost::asio::any_io_executor& loop, prometheus::Gauge& gauge)
+    : timer_(loop), gauge_(gauge) {
   arm();
 }
 

@@ -65,7 +65,7 @@ inline constexpr std::string_view kMetricsContentType = "text/plain; version=0.0
 /// ended.
 class LoopLag {
  public:
-  LoopLag(boost::asio::any_io_executor loop, prometheus::Gauge& gauge);
+  LoopLag(const boost::asio::any_io_executor& loop, prometheus::Gauge& gauge);
   ~LoopLag();
   LoopLag(const LoopLag&) = delete;
   LoopLag& operator=(const LoopLag&) = delete;

@@ -85,7 +85,7 @@ bool prepare_child(const Child& child) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL);
+  (void)signal(SIGPIPE, SIG_DFL);
   for (const int procs : child.cgroups) {
     if (write(procs, "0", 1) != 1) return false;
   }

@@ -47,6 +47,7 @@ scmp_arg_cmp test_of(const ArgumentTest& test) {
 
 Result<void> add_rule(const Context& context, const sandbox::SyscallRule& rule) {
   std::vector<scmp_arg_cmp> tests;
+  tests.reserve(rule.tests.size());
   for (const ArgumentTest& test : rule.tests) tests.push_back(test_of(test));
   for (const std::string& name : rule.names) {
     const int number = seccomp_syscall_resolve_name(name.c_str());

@@ -62,7 +62,7 @@ Result<std::vector<PathFact>> allowed_paths(const WorkspaceRequest& request,
   for (const std::string& name : request.allow_home) {
     if (home.empty())
       return Error{Errc::not_found, "there is no home to allow " + name + " of", {}, {}};
-    Result<PathFact> fact = allowed_path(home + "/" + name, home);
+    Result<PathFact> fact = allowed_path(std::string(home).append("/").append(name), home);
     if (!fact) return fact.error();
     all.push_back(std::move(*fact));
   }

@@ -234,10 +234,10 @@ const Node* child_at(const Node* node, std::string_view dotted) {
   return node == nullptr || node->is_null() ? nullptr : node;
 }
 
-std::string text_at(const Node* node, std::string_view dotted, std::string fallback) {
+std::string text_at(const Node* node, std::string_view dotted, const std::string& fallback) {
   const Node* child = child_at(node, dotted);
   return child != nullptr && child->is_scalar() && !child->scalar.empty() ? child->scalar
-                                                                          : std::move(fallback);
+                                                                          : fallback;
 }
 
 std::vector<std::string> words_at(const Node* node, std::string_view dotted) {

@@ -1,5 +1,7 @@
 #include "common/campaign/parse_context.hpp"
+#include "common/text/unified_diff.hpp"
 #include "common/text/units.hpp"
+#include "common/text/utf8.hpp"
 
 #include <algorithm>
 #include <array>
@@ -103,10 +105,35 @@ Replace replace_of(Context& context, const Node& list, std::vector<LocalReplacem
   return replace;
 }
 
+/// What keeps a diff from being applied anywhere.
+std::optional<text::DiffFault> fault_of(std::string_view diff) {
+  if (const auto bad = text::first_invalid_utf8(diff)) {
+    const auto lines = text::lines_with_ends(diff.substr(0, *bad));
+    const bool begins = lines.empty() || lines.back().ends_with('\n');
+    return text::DiffFault{static_cast<int>(lines.size() + (begins ? 1 : 0)),
+                           begins ? 1 : static_cast<int>(lines.back().size() + 1),
+                           "not UTF-8, and so nothing that a campaign can hold"};
+  }
+  const auto parsed = text::read_unified_diff(diff);
+  const auto* fault = std::get_if<text::DiffFault>(&parsed);
+  return fault == nullptr ? std::nullopt : std::optional(*fault);
+}
+
+/// The diff in canonical JSON, where a place in it is one of the text.
+ApplyPatch given_patch(Context& context, const Node& node, std::string diff) {
+  const auto fault = context.stored || !diff_rule(diff).empty() ? std::nullopt : fault_of(diff);
+  if (fault) {
+    const std::string at = fault->line == 0 ? "" : "line " + std::to_string(fault->line) + ": ";
+    context.add(*child_at(&node, "diff"), Errc::bad_value,
+                "change.patch.diff: " + at + fault->text);
+  }
+  return {std::move(diff)};
+}
+
 ApplyPatch patch_of(Context& context, const Node& node) {
   const std::string file = text_at(&node, "file");
-  const std::string diff = text_at(&node, "diff");
-  if (!diff.empty()) return {diff};
+  std::string diff = text_at(&node, "diff");
+  if (!diff.empty()) return given_patch(context, node, std::move(diff));
   if (file.empty()) {
     context.add(node, Errc::missing_key, "change.patch: \"file\" is missing");
     return {};
@@ -116,16 +143,18 @@ ApplyPatch patch_of(Context& context, const Node& node) {
                 "submit with 'cupel run', which reads it");
     return {};
   }
-  const auto text = (*context.read_list)(file);
+  auto text = (*context.read_list)(file);
   if (!text) {
     context.add(node, text.error().code, "change.patch: " + text.error().what, text.error().detail);
     return {};
   }
   if (const std::string wrong = diff_rule(*text); !wrong.empty()) {
-    context.add(node, text->size() > kPatchBytesMax ? Errc::too_large : Errc::bad_value,
-                "change.patch: " + file + " " + wrong);
+    context.add(node, Errc::too_large, "change.patch: " + file + " " + wrong);
+  } else if (const auto fault = fault_of(*text)) {
+    context.diagnostics.push_back(
+        {file, fault->line, fault->column, Errc::bad_value, "change.patch: " + fault->text, ""});
   }
-  return {*text};
+  return {*std::move(text)};
 }
 
 void extract_kind(Context& context, const Node& change, Campaign& campaign) {

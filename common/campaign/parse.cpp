@@ -47,15 +47,20 @@ ParsedCampaign parse_document(text::Document document, Context context) {
 
 ParsedCampaign parse_yaml(std::string_view yaml, const std::string& file_name,
                           const ListReader& read_list) {
-  return parse_document(text::read_yaml(yaml, file_name), {file_name, false, &read_list, {}});
+  return parse_document(text::read_yaml(yaml, file_name),
+                        {.file = file_name, .read_list = &read_list, .diagnostics = {}});
 }
 
 ParsedCampaign parse_json(std::string_view json, const std::string& file_name) {
-  return parse_document(text::read_json(json, file_name), {file_name, true, nullptr, {}});
+  return parse_document(text::read_json(json, file_name),
+                        {.file = file_name, .json = true, .diagnostics = {}});
 }
 
 Result<Campaign> from_canonical_json(std::string_view json) {
-  ParsedCampaign parsed = parse_json(json);
+  const std::string file_name = "campaign.json";
+  ParsedCampaign parsed =
+      parse_document(text::read_json(json, file_name),
+                     {.file = file_name, .json = true, .stored = true, .diagnostics = {}});
   if (parsed) return std::move(*parsed.campaign);
   return Error{Errc::bad_value, "not a campaign", capped_detail(text::render(parsed.diagnostics)),
                ""};

@@ -15,7 +15,8 @@ namespace cupel::campaign {
 
 struct Context {
   std::string file;
-  bool json = false;  ///< Canonical JSON: keys of the client are allowed.
+  bool json = false;    ///< Canonical JSON: keys of the client are allowed.
+  bool stored = false;  ///< Was accepted once, perhaps by a version that looked less closely.
   const ListReader* read_list = nullptr;
   std::vector<Diagnostic> diagnostics;
 
@@ -29,7 +30,7 @@ struct Context {
 
 /// Checks a mapping against a section of the grammar: unknown keys, shapes, bounds, rules, required
 /// keys, words that this version can't honour. Afterwards extraction meets no surprise.
-void check_section(Context& context, const text::Node& node, const Key& key,
+void check_section(Context& context, const text::Node& node, const Key& section,
                    const std::string& path);
 
 /// "path: message".
@@ -60,7 +61,7 @@ void extract_scan(Context& context, const text::Node& root, Campaign& campaign);
 [[nodiscard]] const text::Node* child_at(const text::Node* node, std::string_view dotted);
 /// The text of a scalar child, else `fallback`.
 [[nodiscard]] std::string text_at(const text::Node* node, std::string_view dotted,
-                                  std::string fallback = "");
+                                  const std::string& fallback = "");
 [[nodiscard]] std::vector<std::string> words_at(const text::Node* node, std::string_view dotted);
 
 }  // namespace cupel::campaign

@@ -53,7 +53,7 @@ void set_list(State& state, const Setting& setting, std::vector<std::string> ite
 
 /// The layers, in the order in which load() applies them.
 void apply_defaults(State& state);
-void apply_files(State& state, const std::vector<std::string>& named, const Inputs& inputs);
+void apply_files(State& state, const std::vector<std::string>& asked, const Inputs& inputs);
 void apply_environment(State& state, const Inputs& inputs);
 void apply_flags(State& state, const Arguments& arguments);
 

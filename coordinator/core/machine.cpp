@@ -52,7 +52,7 @@ const UnitInfo* unit_of(const Work& work) {
   return nullptr;
 }
 
-Machine::State::State(MachineSettings settings_, Recovered recovered,
+Machine::State::State(MachineSettings settings_, const Recovered& recovered,
                       std::map<CampaignId, campaign::Campaign> parsed, Now now_)
     : settings(std::move(settings_)),
       now(now_),
@@ -60,13 +60,12 @@ Machine::State::State(MachineSettings settings_, Recovered recovered,
       fleet(fleet_settings(settings)),
       accepted(settings.accepted_results_remembered) {
   if (!settings.image_allowed) settings.image_allowed = identity_is_present;
-  recover(std::move(recovered), std::move(parsed));
+  recover(recovered, std::move(parsed));
 }
 
-Machine::Machine(MachineSettings settings, Recovered recovered,
+Machine::Machine(MachineSettings settings, const Recovered& recovered,
                  std::map<CampaignId, campaign::Campaign> campaigns, Now now)
-    : state_(std::make_unique<State>(std::move(settings), std::move(recovered),
-                                     std::move(campaigns), now)) {}
+    : state_(std::make_unique<State>(std::move(settings), recovered, std::move(campaigns), now)) {}
 Machine::~Machine() = default;
 Machine::Machine(Machine&&) noexcept = default;
 Machine& Machine::operator=(Machine&&) noexcept = default;

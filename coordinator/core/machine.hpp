@@ -83,7 +83,7 @@ class Machine {
  public:
   /// `campaigns`: the parsed document of every campaign in `recovered`; one that is missing (its
   /// text could not be parsed any more) is cancelled.
-  Machine(MachineSettings settings, Recovered recovered,
+  Machine(MachineSettings settings, const Recovered& recovered,
           std::map<CampaignId, campaign::Campaign> campaigns, Now now);
   ~Machine();
   Machine(Machine&&) noexcept;

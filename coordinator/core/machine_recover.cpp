@@ -65,7 +65,8 @@ Handle Machine::State::known_worker(WorkerId id) {
                        now.mono);
 }
 
-void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign::Campaign> parsed) {
+void Machine::State::recover(const Recovered& recovered,
+                             std::map<CampaignId, campaign::Campaign> parsed) {
   fleet_id = recovered.fleet;
   ids = Sequence(recovered.sequences.ids, settings.ids_per_reservation);
   tokens = Sequence(recovered.sequences.tokens, settings.tokens_per_reservation);
@@ -74,7 +75,7 @@ void Machine::State::recover(Recovered recovered, std::map<CampaignId, campaign:
   for (const ToolFacts& tool : recovered.tools) tools.restore(tool);
 
   std::vector<Handle> unreadable;
-  for (CampaignRow& row : recovered.campaigns) {
+  for (const CampaignRow& row : recovered.campaigns) {
     const auto found = parsed.find(row.id);
     campaign::Campaign* asked = found == parsed.end() ? nullptr : &found->second;
     CampaignEntry entry = entry_of(row, asked);

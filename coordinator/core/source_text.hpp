@@ -28,7 +28,7 @@ struct RepositorySource {
 
 [[nodiscard]] RepositorySource source_of_entry(const campaign::RepositoryEntry& entry);
 /// As RepositoryRow keeps it. What can't be read becomes an empty git source.
-[[nodiscard]] RepositorySource source_of_row(const std::string& json,
+[[nodiscard]] RepositorySource source_of_row(const std::string& text,
                                              std::vector<std::string> subdirs);
 /// For RepositoryRow::source.
 [[nodiscard]] std::string row_source(const campaign::RepositoryEntry& entry);

@@ -28,7 +28,7 @@
 namespace cupel::coordinator {
 
 struct Machine::State {
-  State(MachineSettings settings_, Recovered recovered,
+  State(MachineSettings settings_, const Recovered& recovered,
         std::map<CampaignId, campaign::Campaign> parsed, Now now_);
 
   MachineSettings settings;
@@ -307,7 +307,7 @@ struct Machine::State {
   [[nodiscard]] std::optional<Explanation> explain(Handle task) const;
 
   // ---- start (machine_recover.cpp)
-  void recover(Recovered recovered, std::map<CampaignId, campaign::Campaign> parsed);
+  void recover(const Recovered& recovered, std::map<CampaignId, campaign::Campaign> parsed);
   void recover_task(const TaskRow& row, const std::map<RepositoryId, Handle>& repository_of,
                     const std::map<UnitId, Handle>& unit_of_id,
                     const std::map<Handle, UnitInfo>& infos, Handle preferred, Handle worker);

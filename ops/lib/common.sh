@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 set -euo pipefail
 
+# shellcheck disable=SC2034 # of all who source this
 CUPEL_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # What the scripts remember about this machine: what they installed and started.
 CUPEL_OPS_STATE=${XDG_STATE_HOME:-$HOME/.local/state}/cupel/ops

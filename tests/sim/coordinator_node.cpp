@@ -29,8 +29,8 @@ void Simulation::start_coordinator() {
   settings.probe_limit = 40s;
   // The machine was switched off and on: its monotonic clock begins anew.
   machine_epoch_ = std::chrono::seconds(rng_.between(0, 1'000'000));
-  machine_ = std::make_unique<coordinator::Machine>(settings, std::move(recovered),
-                                                    std::move(parsed), moment());
+  machine_ =
+      std::make_unique<coordinator::Machine>(settings, recovered, std::move(parsed), moment());
   coordinator::TrustChanged trust;
   for (const WorkerNode& node : workers_) {
     if (!node.twin) trust.keys.push_back({node.key, "name-" + node.key, labels_of(node)});

@@ -33,6 +33,9 @@
 
 namespace cupel::sim {
 
+/// All workers hold it: a difference may be repeated on any of them.
+inline const std::string kImage = "sha256:" + std::string(64, 'a');
+
 /// What goes wrong in small all the time; a bit each, so that a shrunken run can leave some out.
 enum Noise : std::uint32_t {
   kNoiseLoss = 1U << 0U,     ///< Messages that never arrive.

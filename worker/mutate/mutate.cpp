@@ -224,19 +224,22 @@ Stopped check_tree(const UnitInfo& unit) {
 
 /// Blocking. Kind patch: no run at all.
 Stopped patch_tree(const JobPtr& job, const std::string& diff) {
-  const auto fault = [](const change::PatchFault& what) {
+  const auto fault = [](const std::string& what) {
     return mutation::refused(Reason::upgrade_not_applicable, FindingKind::upgrade_error,
-                             "upgrade_not_applicable: " + what.text);
+                             "upgrade_not_applicable: " + what);
   };
-  const auto parsed = change::parse_patch(diff);
-  if (const auto* what = std::get_if<change::PatchFault>(&parsed)) return fault(*what);
+  const auto parsed = text::read_unified_diff(diff);
+  if (const auto* what = std::get_if<text::DiffFault>(&parsed)) {
+    return fault((what->line > 0 ? "patch line " + std::to_string(what->line) + ": " : "") +
+                 what->text);
+  }
   std::optional<Error> failure;
   const auto read = [&](const std::string& path) {
     return mutation::read_tree_file(job->source.snapshot, path, failure);
   };
-  auto applied = change::apply_patch(std::get<std::vector<change::FilePatch>>(parsed), read);
+  auto applied = change::apply_patch(std::get<std::vector<text::FileDiff>>(parsed), read);
   if (failure) return stopped_by(*failure);
-  if (const auto* what = std::get_if<change::PatchFault>(&applied)) return fault(*what);
+  if (const auto* what = std::get_if<change::PatchFault>(&applied)) return fault(what->text);
   for (const auto& [path, file] : std::get<change::TreeChange>(applied)) {
     job->edits.emplace(path, FileEdit{file.after, file.executable_after});
   }

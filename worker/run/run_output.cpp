@@ -51,6 +51,7 @@ void RunOutput::fill(RunReport& report) {
   report.signal = end->signal;
   report.oom_kills = end->oom_kills > 0 ? static_cast<std::uint32_t>(end->oom_kills) : 0;
   report.pids_limit_hit = end->pids_refused > 0;
+  report.pids_counted = end->pids_refused >= 0;
   report.tmp_full = end->tmp_full;
   report.leftover_processes = end->leftover;
 }

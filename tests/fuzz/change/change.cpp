@@ -23,8 +23,8 @@ void check(bool holds) {
 
 /// No path of an accepted patch leaves the tree, whatever the patch says.
 void patches(std::string_view text) {
-  const auto parsed = parse_patch(text);
-  const auto* files = std::get_if<std::vector<FilePatch>>(&parsed);
+  const auto parsed = cupel::text::read_unified_diff(text);
+  const auto* files = std::get_if<std::vector<cupel::text::FileDiff>>(&parsed);
   if (files == nullptr) return;
   for (const auto& file : *files) {
     for (const auto* path : {&file.old_path, &file.new_path}) {
@@ -48,8 +48,8 @@ void diffs(std::string_view text) {
   change["dir/f"] = FileChange{before, after, false, false};
   const auto diff = unified_diff(change);
   if (!diff) return;
-  const auto parsed = parse_patch(*diff);
-  const auto* files = std::get_if<std::vector<FilePatch>>(&parsed);
+  const auto parsed = cupel::text::read_unified_diff(*diff);
+  const auto* files = std::get_if<std::vector<cupel::text::FileDiff>>(&parsed);
   check(files != nullptr);
   const auto applied =
       apply_patch(*files, [&](const std::string&) { return TreeFile{before, false, false}; });

@@ -65,6 +65,11 @@ class CampaignFiles(Case):
         self.bad(head + "repositories:\n  - module: a.b/c@1.0.0\n", "campaign.yaml:5:13", 'write "v1.0.0"')
         self.bad(head + "repositories:\n  - path: /nowhere/at/all\n", "campaign.yaml:5:5", "there is no folder /nowhere/at/all")
 
+    def test_a_malformed_diff(self):
+        self.lab.file("change.diff", "--- a/x\n+++ b/x\n@@ -1,5 +1 @@\n-a\n+b\n")
+        self.bad("apiVersion: cupel/v1\nkind: Campaign\nname: x\nrepositories:\n  - module: example.com/a@v1.0.0\n"
+                 "change: {patch: {file: change.diff}}\n", "change.diff:3:1: change.patch: a hunk shorter than its header says")
+
     def test_files_that_are_none(self):
         self.says(self.lab.cupel("check", "-f", "nowhere.yaml"), 9, "nowhere.yaml", "'cupel init' writes one")
         self.says(self.lab.cupel("check", "-f", "."), 1, "can't read")

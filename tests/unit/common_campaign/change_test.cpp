@@ -115,6 +115,47 @@ TEST(ChangeKinds, ADiffThatIsTooLargeOrNoneIsRefused) {
   }
 }
 
+std::string faults_of_diff(const std::string& diff) {
+  const ParsedCampaign result =
+      parse_yaml(std::string(kHead) + "change: {patch: {file: a.diff}}\n", "c.yaml",
+                 [&diff](const std::string&) -> Result<std::string> { return diff; });
+  return text::render(result.diagnostics);
+}
+
+TEST(ChangeKinds, AMalformedDiffIsNamedWithThePlaceInItsFile) {
+  EXPECT_THAT(
+      faults_of_diff("--- a/x\n+++ b/x\n@@ -1,5 +1 @@\n-a\n+b\n"),
+      HasSubstr("a.diff:3:1: change.patch: a hunk shorter than its header says (CUP-1012)"));
+  EXPECT_THAT(faults_of_diff("--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n"),
+              HasSubstr("a.diff:1:5: change.patch: '../x' is no path below the root (CUP-1012)"));
+  EXPECT_THAT(faults_of_diff(""), HasSubstr("a.diff: change.patch: the patch changes no file"));
+}
+
+TEST(ChangeKinds, ADiffThatACampaignCouldNotHoldIsRefused) {
+  // Canonical JSON is UTF-8; a byte of another encoding would be another one on the worker.
+  EXPECT_THAT(faults_of_diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+caf\xe9\n"),
+              HasSubstr("a.diff:5:5: change.patch: not UTF-8"));
+  EXPECT_THAT(faults_of_diff("\xff"), HasSubstr("a.diff:1:1: change.patch: not UTF-8"));
+}
+
+TEST(ChangeKinds, AMalformedDiffIsRefusedFromAClientButStaysReadableInTheStore) {
+  Campaign campaign =
+      parsed("change: {patch: {file: a.diff}}\n", [](const std::string&) -> Result<std::string> {
+        return std::string("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
+      });
+  std::get<ApplyPatch>(campaign.change).diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n+c\n";
+  const std::string json = to_canonical_json(campaign);
+
+  const ParsedCampaign sent = parse_json(json);
+  const Result<Campaign> stored = from_canonical_json(json);
+
+  ASSERT_FALSE(sent);
+  EXPECT_THAT(text::render(sent.diagnostics),
+              HasSubstr("change.patch.diff: line 6: a hunk longer than its header says"));
+  ASSERT_TRUE(stored) << stored.error().detail;
+  EXPECT_EQ(stored->change, campaign.change);
+}
+
 TEST(ChangeKinds, ACampaignWithAChangeFailsOnRegressions) {
   EXPECT_THAT(parsed("").fail_on, ElementsAre(Verdict::failing, Verdict::refused));
   EXPECT_THAT(parsed("change: {go: {version: \"1.26\"}}\n").fail_on,

@@ -1,57 +1,10 @@
 // What the operator orders, and what the fleet does by itself with a worker that fails.
-#include "tests/unit/coordinator_core/machine_fixture.hpp"
+#include "tests/unit/coordinator_core/machine_control_fixture.hpp"
 
 #include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
 
 namespace cupel::coordinator {
 namespace {
-
-class MachineControlTest : public MachineTest {
- protected:
-  MachineControlTest() {
-    step(TrustChanged{{{"k1", "one", {{"zone", "a"}, {"disk", "old"}}},
-                       {"k2", "two", {{"zone", "a"}}},
-                       {"k3", "three", {{"zone", "b"}}}}});
-  }
-  void order_zone(WorkerOrder what, const std::string& zone) {
-    OrderWorkers event;
-    event.request = ++requests_;
-    event.order = what;
-    event.labels = {{"zone", zone}};
-    step(std::move(event));
-  }
-  /// The worker ends its newest lease with an engine that failed.
-  void fail_engine(const std::string& key) {
-    TaskResult result = passing(last<Lease>(key));
-    result.ending = Ending::interrupted;
-    result.reason = Reason::engine;
-    from(key, ResultMessage{result});
-  }
-  /// A worker with one slot, which fails five times.
-  void quarantine_by_failures() {
-    join("k1", 11);
-    submit({git("a"), git("b"), git("c"), git("d"), git("e"), git("f")});
-    for (int i = 0; i < 5; ++i) fail_engine("k1");
-  }
-  void wait(Duration time) {
-    for (Duration passed{}; passed < time; passed += 1s) {
-      pass(1s);
-      heartbeat("k1");
-      step(Tick{});
-    }
-  }
-  [[nodiscard]] bool is_probe(const Lease& lease) const {
-    return std::holds_alternative<NoOp>(lease.spec.work);
-  }
-  std::vector<nlohmann::json> events(const std::string& type) const {
-    std::vector<nlohmann::json> found;
-    for (const auto& event : written<EventAppended>()) {
-      if (event.type == type) found.push_back(nlohmann::json::parse(event.body));
-    }
-    return found;
-  }
-};
 
 // ---- drain -------------------------------------------------------------------------------------
 
@@ -324,101 +277,6 @@ TEST_F(MachineControlTest, APauseIsSaidOnceHoweverOftenItIsAskedFor) {
 
   EXPECT_EQ(events("campaign.paused").size(), 1U);
   EXPECT_TRUE(replies_.back().answer);
-}
-
-// ---- restarts ----------------------------------------------------------------------------------
-
-class MachineRestartTest : public MachineControlTest {
- protected:
-  MachineRestartTest() {
-    CampaignRow row;
-    row.id = kCampaign;
-    row.owner = "ann";
-    row.created = now_.wall;
-    recovered_.campaigns.push_back(row);
-    RepositoryRow repository;
-    repository.id = RepositoryId{8};
-    repository.campaign = row.id;
-    repository.source = R"({"type":"git","url":"https://example.com/a","ref":"main"})";
-    recovered_.repositories.push_back(repository);
-    recovered_.sequences = {100, 100};
-  }
-
-  void restart() {
-    campaign::Campaign asked;
-    asked.repositories.push_back(git("a"));
-    for (const TaskRow& row : recovered_.tasks) specs_[row.id] = "{}";
-    machine_ = Machine(settings(), recovered_, {{kCampaign, asked}}, now_);
-    step(TrustChanged{{{"k1", "one", {}}}});
-    join("k1", 11);
-  }
-
-  static constexpr CampaignId kCampaign{7};
-  Recovered recovered_ = empty_store();
-};
-
-TEST_F(MachineRestartTest, APausedCampaignIsPausedStill) {
-  recovered_.campaigns[0].state = CampaignState::paused;
-
-  restart();
-
-  EXPECT_EQ(count<Lease>("k1"), 0U);
-  EXPECT_EQ(machine_.gauges().campaigns_paused, 1U);
-  step(ResumeCampaign{1, kCampaign});
-  EXPECT_EQ(count<Lease>("k1"), 1U);
-}
-
-// The clock of whoever wrote the time was most of an hour ahead.
-TEST_F(MachineRestartTest, ATaskWaitsNoLongerThanItsBackOffWhateverTheClockWas) {
-  TaskRow task;
-  task.id = TaskId{9};
-  task.campaign = kCampaign;
-  task.repository = recovered_.repositories[0].id;
-  task.interruptions = 1;
-  task.ready = task.not_before = {now_.wall.us + 50 * 60 * 1'000'000LL};
-  recovered_.tasks.push_back(task);
-
-  restart();
-
-  EXPECT_EQ(count<Lease>("k1"), 0U) << "its back-off isn't over";
-  EXPECT_LE(machine_.gauges().oldest_ready_us, now_.wall.us + 2'000'000);
-  wait(settings().backoff_first + 1s);
-  EXPECT_EQ(count<Lease>("k1"), 1U) << machine_.why(task.id).value_or("");
-}
-
-TEST_F(MachineRestartTest, ALeaseThatNamesNoWorkerIsGivenOutAnew) {
-  TaskRow task;
-  task.id = TaskId{9};
-  task.campaign = kCampaign;
-  task.repository = recovered_.repositories[0].id;
-  task.state = TaskState::leased;
-  task.token = Token{40};
-  recovered_.tasks.push_back(task);
-
-  restart();
-
-  ASSERT_EQ(written<TaskReturned>().size(), 1U);
-  EXPECT_EQ(written<TaskReturned>()[0].token, task.token);
-  ASSERT_EQ(count<Lease>("k1"), 1U);
-  EXPECT_GT(last<Lease>("k1").token, task.token);
-}
-
-TEST_F(MachineRestartTest, AProbeWaitsNoLongerThanItsPauseWhateverTheClockWas) {
-  recovered_.workers.push_back(
-      {.id = WorkerId{11}, .name = "one", .key = "k1", .host = {}, .version = {}, .at = {}});
-  WorkerControls controls;
-  controls.id = WorkerId{11};
-  controls.quarantine = Quarantine::automatic;
-  controls.round = 1;
-  controls.probe_at = {now_.wall.us + 50 * 60 * 1'000'000LL};
-  recovered_.controls.push_back(controls);
-
-  restart();
-
-  EXPECT_EQ(count<Lease>("k1"), 0U);
-  wait(settings().quarantine + 1s);
-  ASSERT_EQ(count<Lease>("k1"), 1U);
-  EXPECT_TRUE(is_probe(last<Lease>("k1")));
 }
 
 }  // namespace

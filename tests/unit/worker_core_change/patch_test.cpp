@@ -34,9 +34,9 @@ ReadFile reader(const Tree& tree) {
 
 /// The tree that the diff makes of `before`, or the fault.
 std::variant<Tree, std::string> applied(const Tree& before, const std::string& diff) {
-  const auto patch = parse_patch(diff);
-  if (const auto* fault = std::get_if<PatchFault>(&patch)) return fault->text;
-  const auto change = apply_patch(std::get<std::vector<FilePatch>>(patch), reader(before));
+  const auto patch = text::read_unified_diff(diff);
+  if (const auto* fault = std::get_if<text::DiffFault>(&patch)) return fault->text;
+  const auto change = apply_patch(std::get<std::vector<text::FileDiff>>(patch), reader(before));
   if (const auto* fault = std::get_if<PatchFault>(&change)) return fault->text;
   Tree after = before;
   for (const auto& [path, file] : std::get<TreeChange>(change)) {
@@ -161,6 +161,18 @@ TEST(ApplyPatch, AHunkThatMovedIsFoundOnlyWhereItIsUnambiguous) {
   EXPECT_THAT(fault_of({{"a", "new\nx\ny\nx\ny\n"}}, diff), HasSubstr("does not fit"));
 }
 
+TEST(ApplyPatch, OnlyTheLastLineOfAFileHasNoEnd) {
+  EXPECT_THAT(fault_of({{"a", "1\n2\n"}},
+                       "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+one\n\\ No newline at end of file\n"),
+              HasSubstr("a: a line without an end"));
+  EXPECT_THAT(fault_of({{"a", "1"}}, "--- a/a\n+++ b/a\n@@ -1,0 +2 @@\n+2\n"),
+              HasSubstr("a: a line without an end"));
+  EXPECT_EQ(std::get<Tree>(applied({{"a", "1\n2\n"}},
+                                   "--- a/a\n+++ b/a\n@@ -2 +2 @@\n-2\n+two\n\\ No newline at "
+                                   "end of file\n")),
+            (Tree{{"a", "1\ntwo"}}));
+}
+
 TEST(ApplyPatch, NoPathLeavesTheTree) {
   for (const char* path :
        {"../a", "a/../../b", "/etc/passwd", ".git/config", "x/.GIT/hooks/h", "a//b", "./a", ""}) {
@@ -187,8 +199,8 @@ TEST(ApplyPatch, WhatIsNoTextChangeIsRefused) {
 }
 
 TEST(ApplyPatch, ALinkIsNoFile) {
-  const auto patch = parse_patch("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n");
-  const auto answer = apply_patch(std::get<std::vector<FilePatch>>(patch),
+  const auto patch = text::read_unified_diff("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n");
+  const auto answer = apply_patch(std::get<std::vector<text::FileDiff>>(patch),
                                   [](const std::string&) { return TreeFile{"", false, true}; });
   EXPECT_THAT(std::get<PatchFault>(answer).text, HasSubstr("link"));
 }

@@ -133,6 +133,51 @@ TEST(JudgeTests, AProgramThatTmpRefusesIsTheSandbox) {
   EXPECT_ANSWER(judged(whole_report(1, text)), inconclusive, sandbox_noexec_tmp);
 }
 
+constexpr const char* kFailedTest =
+    "{\"Action\":\"fail\",\"Package\":\"m/p\",\"Test\":\"T\"}\n"
+    "{\"Action\":\"fail\",\"Package\":\"m/p\"}\n";
+
+TEST(JudgeTests, ATestThatQuotesARefusedProgramIsAFailure) {
+  for (const char* words :
+       {"    p_test.go:9: got \\\"fork/exec /tmp/go-build1/x: permission denied\\\"\\n",
+        "fork/exec /tmp/go-build1/b001/p.test: permission denied\\n"}) {
+    const Judgement judgement =
+        judged(whole_report(1, events({"run:T"}) + said("T", words) + kFailedTest));
+    EXPECT_ANSWER(judgement, failing, none);
+    EXPECT_NE(find(judgement, FindingKind::test_failure, "T"), nullptr) << words;
+  }
+}
+
+TEST(JudgeTests, WordsAboutRefusedProcessesCountOnlyWithTheSandboxsCount) {
+  for (const char* words :
+       {"    p_test.go:9: want fork/exec /bin/true: resource temporarily unavailable\\n",
+        "runtime: failed to create new OS thread (have 12 already; errno=11)\\n"}) {
+    const std::string text = events({"run:T"}) + said("T", words) + kFailedTest;
+    const Judgement quoted = judged(whole_report(1, text));
+    EXPECT_ANSWER(quoted, failing, none);
+    EXPECT_NE(find(quoted, FindingKind::test_failure, "T"), nullptr) << words;
+
+    RunReport refused = whole_report(1, text);
+    refused.pids_limit_hit = true;
+    const Judgement short_of = judged(std::move(refused));
+    EXPECT_ANSWER(short_of, inconclusive, resource_pids);
+    EXPECT_EQ(find(short_of, FindingKind::test_failure), nullptr) << words;
+
+    // An engine without control groups counts nothing: the words are all there is.
+    RunReport uncounted = whole_report(1, text);
+    uncounted.pids_counted = false;
+    EXPECT_ANSWER(judged(std::move(uncounted)), inconclusive, resource_pids);
+  }
+}
+
+TEST(JudgeTests, AProgramThatTheGoCommandCouldNotStartIsNoFailure) {
+  const std::string text =
+      events({}) +
+      said("", "fork/exec /tmp/go-build1/b001/p.test: resource temporarily unavailable\\n") +
+      "{\"Action\":\"fail\",\"Package\":\"m/p\"}\n";
+  EXPECT_ANSWER(judged(whole_report(1, text)), inconclusive, resource_pids);
+}
+
 TEST(JudgeTests, TheTestsThatSourcesDeclareAndTheStreamNeverNamedDidNotRun) {
   Judgement judgement =
       judged(whole_report(1, events({"run:TestA", "fail:TestA"}) + said("", "panic: x\\n") +

@@ -109,6 +109,7 @@ RunReport whole_report(int exit_code, std::string out, std::string err) {
   report.end_marker = true;
   report.exit_code = exit_code;
   report.engine_exit_code = exit_code;
+  report.pids_counted = true;
   report.out = {.bytes = std::move(out), .total = 0, .truncated = false, .complete = true};
   report.err = {.bytes = std::move(err), .total = 0, .truncated = false, .complete = true};
   report.out.total = report.out.bytes.size();

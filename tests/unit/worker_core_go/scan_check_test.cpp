@@ -97,6 +97,37 @@ TEST(ScanCheck, NothingToScanIsNoFaultOfTheScanner) {
   EXPECT_ANSWER(judgement, inconclusive, no_packages);
 }
 
+/// A scan beside the list of p and of c, which needs cgo and which p imports.
+Judgement scanned_without_cgo(bool compiler, const std::string& words) {
+  JudgeContext about = scanning();
+  about.cgo_available = compiler;
+  const std::string list = R"({"Dir":"/src/p","ImportPath":"m/p","Imports":["m/c"]})"
+                           "\n"
+                           R"({"Dir":"/src/c","ImportPath":"m/c","CgoFiles":["c.go"]})"
+                           "\n";
+  const std::vector<CheckRun> runs = {
+      check(CheckKind::list, whole_report(0, list)),
+      check(CheckKind::scan, whole_report(1, stream("216.json"), words))};
+  return judge(about, runs);
+}
+
+TEST(ScanCheck, WhatNeedsACCompilerIsNoFaultOfTheScanner) {
+  const std::string head =
+      "govulncheck: loading packages: \nThere are errors with the provided package patterns:\n\n";
+  for (const std::string& words :
+       {head + "-: build constraints exclude all Go files in /src/c\n/src/p/p.go:5:25: undefined: "
+               "c.One\n",
+        head + "/src/c/d.go:3:25: undefined: One\n", head + "/src/p/p.go:5:25: undefined: c.One\n",
+        std::string("govulncheck: no packages matched the provided patterns\n")}) {
+    EXPECT_ANSWER(scanned_without_cgo(false, words), inconclusive, cgo_unavailable) << words;
+    EXPECT_EQ(scanned_without_cgo(true, words).reason,
+              words.starts_with(head) ? Reason::scan_failed : Reason::no_packages)
+        << words;
+  }
+  const Judgement other = scanned_without_cgo(false, head + "/src/p/p.go:5:28: expected ';'\n");
+  EXPECT_ANSWER(other, inconclusive, scan_failed);
+}
+
 TEST(ScanCheck, ADatabaseThatBreaksUnderTheScannerIsCorrupt) {
   const Judgement judgement = scanned(
       scanning("_vulndb_half"),

@@ -20,7 +20,7 @@ std::string_view name(SessionState state) {
   return kSessionStates.at(static_cast<std::size_t>(state));
 }
 
-Agent::Agent(AgentSettings settings, Capacity capacity, std::vector<LiveLease> outbox,
+Agent::Agent(AgentSettings settings, Capacity capacity, const std::vector<LiveLease>& outbox,
              TimePoint now)
     : settings_(std::move(settings)), capacity_(std::move(capacity)) {
   for (const LiveLease& lease : outbox) {

@@ -152,7 +152,8 @@ struct AgentStatus {
 class Agent {
  public:
   /// `outbox`: the results found on disk at start.
-  Agent(AgentSettings settings, Capacity capacity, std::vector<LiveLease> outbox, TimePoint now);
+  Agent(AgentSettings settings, Capacity capacity, const std::vector<LiveLease>& outbox,
+        TimePoint now);
 
   /// `now` never goes back.
   [[nodiscard]] AgentActions step(AgentEvent event, TimePoint now);

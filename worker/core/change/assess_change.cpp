@@ -134,7 +134,7 @@ void tell_warnings(const std::vector<std::string>& warnings, std::vector<Finding
 
 }  // namespace
 
-Finding note(std::string message, std::string module) {
+Finding note(const std::string& message, const std::string& module) {
   Finding finding;
   finding.kind = FindingKind::note;
   finding.check = CheckKind::list;

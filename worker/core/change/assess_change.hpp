@@ -51,7 +51,7 @@ struct Assessment {
 [[nodiscard]] Assessment assess_change(const Applied& applied);
 
 /// A finding of kind note; its key is its first word.
-[[nodiscard]] Finding note(std::string message, std::string module = {});
+[[nodiscard]] Finding note(const std::string& message, const std::string& module = {});
 
 /// True when a tool line names a package of the module and go.mod calls the module indirect: then
 /// whether anything else needs it has to be asked.

@@ -89,6 +89,7 @@ void apply_cooldown(Offers& offers,
 
 std::optional<ModuleTarget> smallest_step(const std::vector<Offers>& offers) {
   std::vector<const Offers*> by_path;
+  by_path.reserve(offers.size());
   for (const Offers& one : offers) by_path.push_back(&one);
   std::ranges::sort(by_path, {}, [](const Offers* one) { return one->module; });
   for (const Step step : {Step::patch, Step::minor, Step::major}) {

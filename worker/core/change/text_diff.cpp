@@ -86,6 +86,7 @@ std::vector<Kept> common_lines(const Lines& a, const Lines& b) {
     std::ranges::reverse(middle);
   }
   std::vector<Kept> kept;
+  kept.reserve(head + middle.size() + tail);
   for (std::size_t i = 0; i < head; ++i) kept.push_back({i, i});
   kept.insert(kept.end(), middle.begin(), middle.end());
   for (std::size_t i = tail; i > 0; --i) kept.push_back({a.size() - i, b.size() - i});

@@ -115,7 +115,7 @@ std::string HostPort::text() const {
 }
 
 Result<HostPort> parse_authority(std::string_view text) {
-  const Error malformed = bad(Errc::bad_value, "not host:port");
+  Error malformed = bad(Errc::bad_value, "not host:port");
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return malformed;
   std::string_view host = text.substr(0, colon);

@@ -104,6 +104,7 @@ void Ledger::note(const std::string& run, std::string what, Refused why) {
 
 std::vector<std::string> refusal_lines(const Traffic& traffic) {
   std::vector<std::string> lines;
+  lines.reserve(traffic.refused.size() + 1);
   for (const RefusalNote& note : traffic.refused) {
     lines.push_back("egress refused: " + note.what + " (" + std::string(name(note.why)) + ")" +
                     (note.times > 1 ? ", " + std::to_string(note.times) + " times" : ""));

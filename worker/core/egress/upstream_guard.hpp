@@ -25,19 +25,19 @@ class UpstreamGuard {
  public:
   explicit UpstreamGuard(GuardLimits limits) : limits_(limits) {}
 
-  /// Zero: ask now (and tell answered() or failed() afterwards). Else how long to wait and ask
-  /// this again.
-  [[nodiscard]] Duration permit(const std::string& host, TimePoint now);
+  /// `name`: of a host. Zero: ask now (and tell answered() or failed() afterwards). Else how long
+  /// to wait and ask this again.
+  [[nodiscard]] Duration permit(const std::string& name, TimePoint now);
   /// An answer arrived. `status` 0: a connection, of which nothing more is seen. 429 and 5xx count
   /// as failures.
-  void answered(const std::string& host, unsigned status, std::string_view retry_after,
+  void answered(const std::string& name, unsigned status, std::string_view retry_after,
                 TimePoint now);
-  void failed(const std::string& host, TimePoint now);
+  void failed(const std::string& name, TimePoint now);
 
   /// How long every host that is left alone stays so; nothing while any may be asked, or none is
   /// known. For the pause of work that needs them.
   [[nodiscard]] std::optional<Duration> closed_for(TimePoint now) const;
-  [[nodiscard]] bool open(const std::string& host, TimePoint now) const;
+  [[nodiscard]] bool open(const std::string& name, TimePoint now) const;
 
  private:
   struct Host {

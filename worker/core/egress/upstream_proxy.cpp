@@ -49,10 +49,10 @@ Result<std::optional<UpstreamProxy>> upstream_proxy(
       first_set(environment, {"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"});
   if (url.empty()) return std::optional<UpstreamProxy>();
   if (url.find("://") == std::string::npos) url.insert(0, "http://");
-  const Error unusable{.code = Errc::bad_config,
-                       .what = "HTTPS_PROXY or HTTP_PROXY is no http://[user:password@]host:port",
-                       .detail = {},
-                       .hint = {}};
+  Error unusable{.code = Errc::bad_config,
+                 .what = "HTTPS_PROXY or HTTP_PROXY is no http://[user:password@]host:port",
+                 .detail = {},
+                 .hint = {}};
   if (!url.starts_with("http://")) return unusable;
   UpstreamProxy proxy;
   std::string authority = url.substr(7);

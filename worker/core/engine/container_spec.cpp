@@ -58,7 +58,9 @@ const std::array<Column, 8>& profile_table() {
 Json environment_list(const std::map<std::string, std::string>& environment,
                       const ImageTraits& image, const engine::Quirks& quirks) {
   Json list = Json::array();
-  for (const auto& [name, value] : environment) list.push_back(name + "=" + value);
+  for (const auto& [name, value] : environment) {
+    list.push_back(std::string(name).append("=").append(value));
+  }
   if (quirks.foreign_variables) return list;  // the wrapper removes them
   std::vector<std::string> removed;
   for (const std::string& entry : image.facts.environment) {

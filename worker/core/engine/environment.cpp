@@ -90,7 +90,7 @@ Result<void> add_network(Environment& environment, const RunRequest& request,
 }
 
 std::string execute_flags(const GoMode& go) {
-  const std::string plain = "-buildvcs=false";
+  std::string plain = "-buildvcs=false";
   if (go.vendored) return "-mod=vendor " + plain;
   // A workspace refuses every other -mod.
   if (!go.workspace.empty()) return plain;

@@ -102,6 +102,7 @@ struct RunReport {
   bool engine_oom_killed = false;
   std::uint32_t oom_kills = 0;      ///< The cgroup's count, by the wrapper.
   bool pids_limit_hit = false;      ///< cgroup pids.events max > 0, by the wrapper.
+  bool pids_counted = false;        ///< The wrapper could read that count.
   bool tmp_full = false;            ///< /tmp was (nearly) full at the end or at any time.
   bool mount_budget_hit = false;    ///< A rw mount went over its bytes or inodes.
   bool leftover_processes = false;  ///< Something still ran when the command had ended.

@@ -155,7 +155,7 @@ bool MarkerFilter::take_marker() {
   if (held_.starts_with(end_prefix_)) {
     const std::size_t end = held_.find('\n');
     if (end == std::string::npos && held_.size() <= kMarkerBytesMax) return false;
-    if (end != std::string::npos && end <= kMarkerBytesMax) {
+    if (end <= kMarkerBytesMax) {
       const std::size_t begin = end_prefix_.size();
       report_ = parse_report(std::string_view(held_).substr(begin, end - begin));
       if (report_) {

@@ -41,6 +41,11 @@ struct Surroundings {
   [[nodiscard]] bool out_of_memory() const {
     return report.oom_kills > 0 || report.engine_oom_killed;
   }
+  /// Words about refused processes may be true. Where the sandbox counts what it refuses, its count
+  /// says so; elsewhere there is nothing but the words.
+  [[nodiscard]] bool may_lack_processes() const {
+    return report.pids_limit_hit || !report.pids_counted;
+  }
   [[nodiscard]] bool hit_limit() const {
     return report.ended_by == EndedBy::check_limit || report.ended_by == EndedBy::wrapper_limit;
   }
@@ -74,11 +79,12 @@ class Findings {
   /// A complaint of the go command itself.
   void command_problem(std::string_view message);
   void apply(Reason reason);
+  /// What is said of the package comes from there being no C compiler.
+  [[nodiscard]] bool lacks_cgo(std::string_view package, std::string_view message) const;
 
  private:
   Finding& push(FindingKind kind, std::string_view package, std::string_view test,
                 std::string message);
-  [[nodiscard]] bool lacks_cgo(std::string_view package, std::string_view message) const;
   /// A tag that takes a failure's weight: what it needs is not in the snapshot or the cache.
   [[nodiscard]] Reason missing_content(const Finding& finding, std::string_view wanted) const;
 

@@ -4,6 +4,8 @@
 #include "worker/core/go/keys.hpp"
 #include "worker/core/go/text.hpp"
 
+#include <algorithm>
+
 namespace cupel::worker::go {
 namespace {
 
@@ -34,6 +36,35 @@ Reason reason_of(std::string_view words) {
   if (contains(words, "fetching vulnerabilities")) return Reason::vulndb_corrupt;
   if (contains(words, "no packages matched the provided patterns")) return Reason::no_packages;
   return Reason::scan_failed;
+}
+
+/// The package that a line of the scanner is about, which names a file or a folder.
+const ListedPackage* scanned_package(const Surroundings& around, std::string_view line) {
+  constexpr std::string_view kExcluded = "build constraints exclude all Go files in ";
+  const std::string_view unit = around.context.unit.dir;
+  const auto excluded = line.find(kExcluded);
+  if (excluded != std::string_view::npos) {
+    return around.list.in_dir(source_path(trim(line.substr(excluded + kExcluded.size())), unit));
+  }
+  const Position position = split_position(line);
+  if (position.line == 0) return nullptr;
+  return around.list.owner_of(source_path(trim(position.file), unit));
+}
+
+/// The package that the scanner could not load for want of a C compiler. Where the scan has no list
+/// beside it, nobody can tell.
+const ListedPackage* without_cgo(const Surroundings& around, const Findings& findings,
+                                 std::string_view words) {
+  if (around.context.cgo_available) return nullptr;
+  for (const std::string_view line : lines_of(words)) {
+    const ListedPackage* package = scanned_package(around, line);
+    if (package != nullptr && findings.lacks_cgo(package->import_path, line)) return package;
+  }
+  if (reason_of(words) != Reason::no_packages) return nullptr;
+  const auto found = std::ranges::find_if(around.list.packages, [](const ListedPackage& listed) {
+    return !listed.dep_only && listed.uses_cgo;
+  });
+  return found == around.list.packages.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -84,7 +115,12 @@ Assessment assess_scan(const Surroundings& around) {
                  report.problem;
     }
     if (message.empty()) message = "the scanner ended with an error and said nothing";
-    findings.obstacle(FindingKind::scan_error, reason_of(words), {}, {}, std::move(message));
+    if (const ListedPackage* package = without_cgo(around, findings, words)) {
+      findings.obstacle(FindingKind::environment, Reason::cgo_unavailable, package->import_path, {},
+                        std::move(message));
+    } else {
+      findings.obstacle(FindingKind::scan_error, reason_of(words), {}, {}, std::move(message));
+    }
     return assessment;
   }
   if (!words.empty()) findings.note({}, "scanner_said: " + std::string(words));

@@ -123,7 +123,7 @@ class TestAssessor {
       if (derived.contains(test.name)) {
         findings_.add(FindingKind::test_failure_derived, package.name, test.name,
                       std::move(message));
-      } else if (!resource(package.name, test.name, test.output, message)) {
+      } else if (!resource(package, &test, message)) {
         findings_.add(FindingKind::test_failure, package.name, test.name, std::move(message),
                       ended);
       }
@@ -150,17 +150,22 @@ class TestAssessor {
     message += panicked->message(kMessageBytesMax);
   }
 
-  /// A failure that the sandbox's limits made.
-  bool resource(std::string_view package, std::string_view test, const Output& output,
-                const std::string& message) {
+  /// A failure that the sandbox's limits made. `test`: whose words they are; nullptr: the
+  /// package's.
+  bool resource(const PackageRecord& package, const TestRecord* test, const std::string& message) {
+    const Output& output = test == nullptr ? package.output : test->output;
+    const std::string_view name = test == nullptr ? std::string_view{} : test->name;
+    // A test that ran shows that test programs can be executed, whatever it says.
+    const bool never_ran = test == nullptr && package.tests.empty();
     if (output.no_space) {
-      findings_.obstacle(FindingKind::resource_limit, Reason::resource_disk, package, test,
+      findings_.obstacle(FindingKind::resource_limit, Reason::resource_disk, package.name, name,
                          message);
-    } else if (output.no_processes) {
-      findings_.obstacle(FindingKind::resource_limit, Reason::resource_pids, package, test,
+    } else if ((output.no_processes && around_.may_lack_processes()) ||
+               (output.not_started && never_ran)) {
+      findings_.obstacle(FindingKind::resource_limit, Reason::resource_pids, package.name, name,
                          message);
-    } else if (output.no_exec) {
-      findings_.obstacle(FindingKind::environment, Reason::sandbox_noexec_tmp, package, test,
+    } else if (output.no_exec && never_ran) {
+      findings_.obstacle(FindingKind::environment, Reason::sandbox_noexec_tmp, package.name, name,
                          message);
     } else {
       return false;
@@ -240,7 +245,7 @@ class TestAssessor {
       timeout(package, open);
     } else if (seen(package, &Output::io_incomplete)) {
       findings_.add(FindingKind::io_incomplete, package.name, {}, own);
-    } else if (resource(package.name, {}, package.output, own)) {
+    } else if (resource(package, nullptr, own)) {
       not_run(package, open, "aborted");
     } else if (explicit_failure) {
       not_run(package, open, "aborted");
@@ -267,7 +272,7 @@ class TestAssessor {
       return;
     }
     std::string said = message_or(*open.front(), "");
-    if (!resource(package.name, open.front()->name, open.front()->output, said)) {
+    if (!resource(package, open.front(), said)) {
       findings_.add(FindingKind::test_failure, package.name, open.front()->name, std::move(said));
       out_.findings.back().inferred = true;
     }

@@ -1,5 +1,7 @@
 #include "worker/core/go/command_error.hpp"
 
+#include "worker/core/go/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <initializer_list>

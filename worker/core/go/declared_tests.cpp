@@ -17,9 +17,9 @@ bool is_name_char(char c) {
 
 /// "func TestName(" at the start of a line, as gofmt writes it; names as go test takes them.
 std::string declared_test(std::string_view line) {
-  constexpr std::string_view keyword = "func ";
-  if (!line.starts_with(keyword)) return {};
-  line.remove_prefix(keyword.size());
+  constexpr std::string_view kKeyword = "func ";
+  if (!line.starts_with(kKeyword)) return {};
+  line.remove_prefix(kKeyword.size());
   std::size_t end = 0;
   while (end < line.size() && is_name_char(line[end])) ++end;
   const std::string_view name = line.substr(0, end);

@@ -292,6 +292,7 @@ Judgement judge(const JudgeContext& context, std::span<const CheckRun> runs) {
     }
   }
   std::vector<go::SaidByCheck> said;
+  said.reserve(all.size());
   for (Judged& judged : all) said.push_back({judged.run->check, std::move(judged.said.findings)});
   judgement.findings = go::merge_findings(std::move(said));
   limit_findings(judgement, context.unit, all);

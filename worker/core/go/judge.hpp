@@ -22,7 +22,7 @@ namespace cupel::worker {
 
 /// Grows whenever the same bytes could give other findings, keys or outcomes: results of different
 /// parser versions are not compared.
-inline constexpr std::uint32_t kParserVersion = 2;
+inline constexpr std::uint32_t kParserVersion = 3;
 
 /// One check that ran, and what its run left.
 struct CheckRun {

@@ -42,8 +42,8 @@ std::size_t address(std::string_view text) {
 
 /// Length of "1h2m3.5s", "20ms", "0.00s" at the front.
 std::size_t duration(std::string_view text) {
-  constexpr std::array<std::string_view, 8> units = {"ns", "us", "\xC2\xB5s", "\xCE\xBCs",
-                                                     "ms", "s",  "m",         "h"};
+  constexpr std::array<std::string_view, 8> kUnits = {"ns", "us", "\xC2\xB5s", "\xCE\xBCs",
+                                                      "ms", "s",  "m",         "h"};
   std::size_t at = 0;
   while (at < text.size() && is_decimal(text[at])) {
     std::size_t next = at + digits(text, at);
@@ -51,7 +51,7 @@ std::size_t duration(std::string_view text) {
       next += 1 + digits(text, next + 1);
     }
     std::size_t unit = 0;
-    for (const std::string_view name : units) {
+    for (const std::string_view name : kUnits) {
       if (text.substr(next).starts_with(name) && name.size() > unit) unit = name.size();
     }
     if (unit == 0) return 0;

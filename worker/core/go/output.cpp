@@ -45,8 +45,10 @@ void Output::watch(std::string_view text) {
       (contains(text, "fork/exec") && contains(text, "resource temporarily unavailable"))) {
     note(no_processes, false);
   }
-  if (contains(text, "fork/exec /tmp/go-build") && contains(text, "permission denied")) {
-    note(no_exec, false);
+  // Of the go command alone, which begins a line with it; a test has its place before such words.
+  if (text.starts_with("fork/exec /tmp/go-build")) {
+    if (contains(text, "permission denied")) note(no_exec, false);
+    if (contains(text, "resource temporarily unavailable")) note(not_started, false);
   }
 }
 

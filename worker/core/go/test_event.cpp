@@ -23,8 +23,8 @@ class EventReader final : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ == 1 && target_ != nullptr) *target_ = std::move(text);
     return value();
   }
-  bool start_object(std::size_t) override { return ++depth_ <= kDepthMax; }
-  bool start_array(std::size_t) override { return depth_ > 0 && ++depth_ <= kDepthMax; }
+  bool start_object(std::size_t) override { return enter(); }
+  bool start_array(std::size_t) override { return depth_ > 0 && enter(); }
   bool end_object() override { return leave(); }
   bool end_array() override { return leave(); }
   bool key(string_t& name) override {
@@ -37,6 +37,11 @@ class EventReader final : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   static constexpr int kDepthMax = 32;
+
+  bool enter() {
+    ++depth_;
+    return depth_ <= kDepthMax;
+  }
 
   bool value() const { return depth_ > 0; }  // A bare value is no event.
   bool leave() {

@@ -26,7 +26,8 @@ class Output {
   bool killed = false;         ///< "signal: killed" on a line of its own.
   bool no_space = false;       ///< "no space left on device"
   bool no_processes = false;   ///< fork or thread refused
-  bool no_exec = false;        ///< a program below /tmp could not be executed
+  bool not_started = false;    ///< of the go command: no process for a test program
+  bool no_exec = false;        ///< likewise: a test program could not be executed
   bool timed_out = false;      ///< go test's own -timeout
   bool io_incomplete = false;  ///< a child kept the test's pipes open
   bool panicked = false;

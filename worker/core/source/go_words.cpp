@@ -93,7 +93,7 @@ std::string module_in(std::string_view text) {
   return {};
 }
 
-std::string without_prefix(std::string text) {
+std::string without_prefix(const std::string& text) {
   return text.starts_with("go: ") ? text.substr(4) : text;
 }
 

@@ -265,9 +265,9 @@ bool is_go_version(std::string_view text) {
     while (at < text.size() && is_digit(text[at])) ++at;
     return at > start && at - start <= 6 && (at - start == 1 || text[start] != '0');
   };
-  if (text.starts_with('0') || !number() || at == text.size() || text[at++] != '.' || !number()) {
-    return false;
-  }
+  if (text.starts_with('0') || !number() || at == text.size() || text[at] != '.') return false;
+  ++at;
+  if (!number()) return false;
   if (at < text.size() && text[at] == '.') {
     ++at;
     if (!number()) return false;

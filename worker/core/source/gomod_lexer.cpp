@@ -106,7 +106,8 @@ bool ModLexer::read_quoted(char quote, std::string& out) {
       line_start_ = at_ + 1;
     }
     if (c == '\\' && quote == '"') {
-      if (++at_ >= text_.size() || is_break(text_[at_])) return false;
+      ++at_;
+      if (at_ >= text_.size() || is_break(text_[at_])) return false;
       c = text_[at_];
       if (c == 'n') c = '\n';
       if (c == 't') c = '\t';

@@ -372,6 +372,7 @@ std::variant<std::vector<UnitInfo>, SourceRefusal> discover_units(
   std::vector<UnitInfo> units = UnitFinder(view).find();
   if (!subdirs.empty()) {
     std::vector<std::string> wanted;
+    wanted.reserve(subdirs.size());
     for (const auto& subdir : subdirs) wanted.push_back(clean_subdir(subdir));
     std::erase_if(units, [&](const UnitInfo& unit) {
       return std::ranges::none_of(
