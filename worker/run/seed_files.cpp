@@ -81,6 +81,7 @@ Result<void> adopt_by_copy(const std::string& directory) {
     const std::string to = ours + "/" + it->path().lexically_relative(directory).string();
     if (const Result<void> copied = copy_entry(*it, to); !copied) return copied;
   }
+  CUPEL_CRASH_POINT("seed_left.rename");
   if (!ec) stdfs::rename(directory, left_beside(stdfs::path(directory).parent_path()), ec);
   CUPEL_CRASH_POINT("seed_file.rename");
   if (!ec) stdfs::rename(ours, directory, ec);

@@ -39,6 +39,7 @@ ELSEWHERE = {
     "scan.rename": "needs a vulnerability database: tests/unit/worker_scan",
     "seed_gone.rename": "only beyond the bounds of compiled dependencies: tests/unit/worker_run",
     "seed_file.rename": "only where a file can't be given away: not as root",
+    "seed_left.rename": "likewise",
     "send.bulk_refuse": "tests/unit/common_wire/bulk_upload_test",
     **{f"{when}.hello_again": "a worker that hears nothing says hello first: tests/unit/coordinator_app/hostile_worker_test"
        for when in ("send", "sent")},
