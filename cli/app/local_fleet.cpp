@@ -57,7 +57,8 @@ class StartWatch {
 /// What a daemon said before it ended, or instead of getting ready, under the code that it named.
 Error not_started(const std::string& what, const std::filesystem::path& log) {
   const std::string tail = tail_of(log, kLogLinesShown);
-  const std::string said = newest_trouble(tail).value_or(tail);
+  const auto trouble = newest_trouble(tail);
+  const std::string said = trouble ? trouble->text : tail;
   return {code_named_in(said).value_or(Errc::process_failed), what, said,
           "its whole log is " + log.string()};
 }
@@ -192,6 +193,7 @@ Result<std::string> LocalFleet::await_ready(const std::filesystem::path& file, C
   const StartWatch watch(file.parent_path(), child.log_file());
   auto deadline = std::chrono::steady_clock::now() + limit;
   std::string said;
+  bool kept_from_work = false;
   while (true) {
     watch.drain();
     if (auto text = fs::read_file(file, kReadyBytesMax)) return text;
@@ -203,13 +205,12 @@ Result<std::string> LocalFleet::await_ready(const std::filesystem::path& file, C
     if (left.count() <= 0) {
       return not_started(what + " was not ready in time", child.log_file());
     }
-    const std::string trouble =
-        newest_trouble(tail_of(child.log_file(), kLogLinesShown)).value_or("");
-    if (!trouble.empty() && trouble != said) {
-      if (said.empty())
+    const auto trouble = newest_trouble(tail_of(child.log_file(), kLogLinesShown));
+    if (trouble && trouble->text != said) {
+      if (trouble->is_error && !std::exchange(kept_from_work, true))
         deadline = std::min(deadline, std::chrono::steady_clock::now() + kTroubleLimit);
-      said = trouble;
-      console_.say(what + ": " + trouble);
+      said = trouble->text;
+      console_.say(what + ": " + said);
       continue;
     }
     std::array<pollfd, 3> fds = {pollfd{watch.fd(), POLLIN, 0}, pollfd{child.fd(), POLLIN, 0},

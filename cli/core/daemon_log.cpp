@@ -1,7 +1,6 @@
 #include "cli/core/daemon_log.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace cupel::cli {
@@ -25,26 +24,28 @@ std::optional<LogEntry> entry_of(std::string_view line) {
                   text == std::string_view::npos ? "" : line.substr(text)};
 }
 
-bool is_trouble(std::string_view level) {
-  constexpr std::array<std::string_view, 4> kLevels = {"warn", "warning", "error", "critical"};
-  return std::ranges::find(kLevels, level) != kLevels.end();
+bool is_warning(std::string_view level) {
+  return level == "warn" || level == "warning";
+}
+bool is_error(std::string_view level) {
+  return level == "error" || level == "critical";
 }
 
 }  // namespace
 
-std::optional<std::string> newest_trouble(std::string_view log) {
-  std::optional<std::string> found;
+std::optional<Trouble> newest_trouble(std::string_view log) {
+  std::optional<Trouble> found;
   bool inside = false;
   while (!log.empty()) {
     const std::size_t end = std::min(log.find('\n'), log.size());
     const std::string_view line = log.substr(0, end);
     log.remove_prefix(std::min(end + 1, log.size()));
     if (const auto entry = entry_of(line)) {
-      inside = is_trouble(entry->level);
-      if (inside) found = std::string(entry->text);
+      inside = is_warning(entry->level) || is_error(entry->level);
+      if (inside) found = Trouble{std::string(entry->text), is_error(entry->level)};
     } else if (inside && !line.empty()) {
       const std::size_t text = std::min(line.find_first_not_of(' '), line.size());
-      *found += "\n" + std::string(line.substr(text));
+      found->text += "\n" + std::string(line.substr(text));
     }
   }
   return found;

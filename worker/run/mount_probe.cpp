@@ -59,6 +59,14 @@ Error not_shared(const std::string& where, const ProbeRequest& request, const Er
           .hint = {}};
 }
 
+Error not_its_own(const std::string& where, const ProbeRequest& request, std::string_view said) {
+  return {.code = Errc::mount_probe_failed,
+          .what = "in a container of the engine at " + request.socket_path +
+                  " a run can't use files that it makes itself in this host's directory " + where,
+          .detail = capped_detail(said),
+          .hint = "share the directory with the engine in a way that keeps the owners of files"};
+}
+
 /// Which host directory an error is about; all of them when it names none.
 std::string directory_of(const Error& error, const RunMounts& mounts) {
   static constexpr std::string_view kPaths[] = {"/src", "/gocache", "/modcache", "/tools",
@@ -105,7 +113,7 @@ asio::awaitable<Result<void>> probe_mounts(RunPort& runs, ProbeRequest request) 
     run.profile = Profile::execute;
     run.token = request.token;
     run.image = request.image;
-    run.command = {std::string(kWrapperPath), "--noop"};
+    run.command = {std::string(kWrapperPath), "--own-files", "/gocache"};
     run.limit = kProbeLimit;
     run.check = CheckKind::custom;
     const RunReport report = co_await runs.run(std::move(run), nullptr, OutputSink());
@@ -113,6 +121,9 @@ asio::awaitable<Result<void>> probe_mounts(RunPort& runs, ProbeRequest request) 
       co_return not_shared(directory_of(*report.error, mounts), request, *report.error);
     }
     if (report.error) co_return *report.error;
+    if (report.end_marker && report.exit_code == 1) {
+      co_return not_its_own(mounts.gocache, request, report.err.bytes);
+    }
     if (!report.end_marker || report.exit_code != 0) {
       co_return not_shared(
           directory_of(Error{}, mounts), request,

@@ -19,8 +19,9 @@ struct ProbeRequest {
 };
 
 /// Writes a marker with a unique name into a fresh directory below each root, and lets a container
-/// of the execute profile look for every one of them. Errors: mount_probe_failed, naming the
-/// directory and the socket; what the run itself said.
+/// of the execute profile look for every one of them and use files of its own in the build cache:
+/// on some shares of virtual machines new files belong to somebody else. Errors:
+/// mount_probe_failed, naming the directory and the socket; what the run itself said.
 [[nodiscard]] boost::asio::awaitable<Result<void>> probe_mounts(RunPort& runs,
                                                                 ProbeRequest request);
 

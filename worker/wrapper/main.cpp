@@ -6,6 +6,7 @@
 #include "worker/wrapper/enclosure.hpp"
 #include "worker/wrapper/exit.hpp"
 #include "worker/wrapper/orders.hpp"
+#include "worker/wrapper/own_files.hpp"
 #include "worker/wrapper/witness.hpp"
 
 #include <errno.h>
@@ -358,7 +359,8 @@ int main(int argc, char** argv) {
   }
   // Commands that are in every container, whatever the image: for the mount probe, for directories
   // that only the container's user can empty, and for the network of runs that have one.
-  if (strcmp(argv[1], "--noop") == 0) return 0;
+  if (strcmp(argv[1], "--own-files") == 0 && argc == 3)
+    return cupel::wrapper::use_own_files(argv[2]);
   if (strcmp(argv[1], "--empty") == 0 && argc == 3) {
     return cupel::wrapper::empty_directory(argv[2]) == 0 ? 0 : 1;
   }

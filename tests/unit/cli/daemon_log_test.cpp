@@ -13,14 +13,26 @@ constexpr const char* kLog =
     "2026-11-30T00:00:03.000001Z info    still here\n";
 
 TEST(DaemonLog, TellsTheNewestTroubleWithItsLines) {
-  EXPECT_EQ(newest_trouble(kLog),
+  const auto trouble = newest_trouble(kLog);
+
+  ASSERT_TRUE(trouble);
+  EXPECT_EQ(trouble->text,
             "not ready: no engine (CUP-3001)\nNo such file or directory\nis the engine running?");
+  EXPECT_TRUE(trouble->is_error);
+}
+
+TEST(DaemonLog, TellsAWarningFromWhatKeepsADaemonFromItsWork) {
+  const auto trouble =
+      newest_trouble(std::string(kLog) + "2026-11-30T00:00:04.000001Z warning no download cache\n");
+
+  ASSERT_TRUE(trouble);
+  EXPECT_EQ(trouble->text, "no download cache");
+  EXPECT_FALSE(trouble->is_error);
 }
 
 TEST(DaemonLog, KeepsQuietAboutALogWithoutTrouble) {
-  EXPECT_EQ(newest_trouble("2026-11-30T00:00:03.000001Z info    still here\nloose line\n"),
-            std::nullopt);
-  EXPECT_EQ(newest_trouble(""), std::nullopt);
+  EXPECT_FALSE(newest_trouble("2026-11-30T00:00:03.000001Z info    still here\nloose line\n"));
+  EXPECT_FALSE(newest_trouble(""));
 }
 
 TEST(DaemonLog, FindsTheFirstKnownCode) {
