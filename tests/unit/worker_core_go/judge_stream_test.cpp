@@ -166,7 +166,8 @@ TEST(JudgeTests, WordsAboutRefusedProcessesCountOnlyWithTheSandboxsCount) {
     // An engine without control groups counts nothing: the words are all there is.
     RunReport uncounted = whole_report(1, text);
     uncounted.pids_counted = false;
-    EXPECT_ANSWER(judged(std::move(uncounted)), inconclusive, resource_pids);
+    const Judgement believed = judged(std::move(uncounted));
+    EXPECT_ANSWER(believed, inconclusive, resource_pids);
   }
 }
 
