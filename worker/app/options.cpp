@@ -1,7 +1,6 @@
 #include "worker/app/options.hpp"
 
 #include "common/app/settings.hpp"
-#include "common/text/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,15 +72,6 @@ docker::EngineBudgets engine_budgets_of(const config::Settings& settings) {
   for (const docker::NamedBudget& budget : docker::kNamedBudgets)
     budgets.*budget.time = settings.duration(engine_budget_setting(budget));
   return budgets;
-}
-
-/// Else the reaper could take a container whose calls still go on.
-Result<void> check_post_run(const Options& options) {
-  const Duration needed = options.engine_budgets.after_run();
-  if (options.post_run >= needed) return {};
-  return config::unfit(
-      "post_run", "must be at least " + text::format_duration(needed) +
-                      ", what engine_budgets gives to kill, second_wait, logs, inspect and remove");
 }
 
 Result<std::vector<CoordinatorAddress>> coordinators_of(const config::Settings& settings) {
@@ -167,7 +157,6 @@ Result<Options> options_from(const config::Settings& settings) {
   options.reap_grace = settings.duration("reap_grace");
   options.post_run = settings.duration("post_run");
   options.engine_budgets = engine_budgets_of(settings);
-  if (const auto fits = check_post_run(options); !fits) return fits.error();
   options.bounds.limits_max = {
       .cpu_millis = static_cast<std::uint32_t>(unsigned_of("max_cpus") * 1000),
       .memory_bytes = unsigned_of("max_memory"),

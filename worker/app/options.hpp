@@ -80,8 +80,8 @@ struct Options {
   Duration drain_limit{};
   Duration reap_period{};
   Duration reap_grace{};
-  Duration post_run{};                   ///< From a run's limit to its container's deadline label.
-  docker::EngineBudgets engine_budgets;  ///< What follows a run fits into post_run.
+  Duration post_run{};  ///< From a run's limit to its container's deadline label.
+  docker::EngineBudgets engine_budgets;
   Bounds bounds;
 };
 

@@ -11,6 +11,7 @@
 #include "common/fs/files.hpp"
 #include "common/http/server.hpp"
 #include "common/net/library.hpp"
+#include "common/text/units.hpp"
 #include "common/wire/codec.hpp"
 #include "worker/app/coordinator_link.hpp"
 #include "worker/app/host.hpp"
@@ -117,6 +118,12 @@ Result<void> Service::open() {
   if (!kept) return kept.error();
   kept_ = std::move(*kept);
   if (auto keys = link_.read_keys(); !keys) return keys;
+  if (const Duration needed = options_.engine_budgets.after_run(); options_.post_run < needed) {
+    spdlog::info(
+        "post_run is shorter than what engine_budgets gives to the calls after a run, {}: "
+        "where the engine is that slow, another worker may remove the container first",
+        text::format_duration(needed));
+  }
   if (::access(options_.wrapper.c_str(), R_OK | X_OK) != 0) {
     return Error{Errc::bad_config,
                  "the wrapper " + options_.wrapper + " is missing or can't be executed",

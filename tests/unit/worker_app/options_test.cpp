@@ -70,15 +70,6 @@ TEST(OptionsFrom, WhatDoesNotFitTogetherIsAFaultOfTheConfigurationAtItsPlace) {
   }
 }
 
-TEST(OptionsFrom, RefusesBudgetsThatOutliveTheContainersDeadline) {
-  const auto options = options_with({"--engine-budgets.remove=100s"});
-
-  ASSERT_FALSE(options);
-  EXPECT_EQ(options.error().code, Errc::bad_config);
-  EXPECT_THAT(options.error().what, ::testing::HasSubstr("post_run: must be at least 2m50s"));
-  EXPECT_TRUE(options_with({"--engine-budgets.remove=100s", "--post-run=170s"}));
-}
-
 TEST(OptionsFrom, RefusesACoordinatorThatIsNamedTwice) {
   const auto options = options_with(
       {"--coordinator-control=tcp://c.example.com:1,tcp://d.example.com:1,tcp://c.example.com:1",
