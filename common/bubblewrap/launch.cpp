@@ -14,6 +14,7 @@ extern "C" {
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <linux/close_range.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -78,6 +79,19 @@ bool change_user(const Child& child) {
   return getppid() == child.parent;
 }
 
+/// Whoever started this process may have left descriptors open in it that no flag closes: files of
+/// the host, seen from inside. Between fork and exec, so without allocating.
+bool keep_descriptors_from_program() {
+  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return true;
+  if (errno != ENOSYS && errno != EINVAL) return false;
+  // A kernel before 5.11.
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return false;
+  for (rlim_t fd = 3; fd < files.rlim_max && fd < rlim_t{1} << 20U; ++fd)
+    (void)fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);
+  return true;
+}
+
 bool prepare_child(const Child& child) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != child.parent) return false;  // it died before the promise was made
@@ -93,6 +107,7 @@ bool prepare_child(const Child& child) {
     const rlimit limit{value, value};
     if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return false;
   }
+  if (!keep_descriptors_from_program()) return false;
   // All of them above 2 first: a stream may be given as one of the others' numbers.
   const int in = fcntl(child.streams.in, F_DUPFD_CLOEXEC, 3);
   const int out = fcntl(child.streams.out, F_DUPFD_CLOEXEC, 3);

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
@@ -57,6 +58,22 @@ TEST_F(BubblewrapTest, WithoutControlGroupsAForkBombStillEndsAtTheLimit) {
 
   EXPECT_TRUE(report.end_marker);
   EXPECT_LT(report.wall, 20s);
+}
+
+TEST_F(BubblewrapTest, NoDescriptorOfTheWorkersStarterReachesARun) {
+  const int left_open = ::open("/etc/passwd", O_RDONLY);  // NOLINT(android-cloexec-open): the point
+  ASSERT_GT(left_open, 2);
+  const fs::Fd held(::fcntl(left_open, F_DUPFD, 200));
+  ::close(left_open);
+
+  const RunReport report =
+      run(shell("ls /proc/self/fd /proc/1/fd 2>/dev/null; "
+                "read line <&" +
+                std::to_string(held.get()) + " && echo $line"));
+
+  EXPECT_THAT(report.out.bytes, ::testing::Not(HasSubstr(std::to_string(held.get()))));
+  EXPECT_THAT(report.out.bytes, ::testing::Not(HasSubstr("root:")));
+  EXPECT_THAT(report.out.bytes, HasSubstr("/proc/self/fd:\n0\n1\n2\n"));
 }
 
 TEST_F(BubblewrapTest, ProcessorTimeIsHeldToItsShare) {
