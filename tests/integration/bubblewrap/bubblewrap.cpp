@@ -3,9 +3,9 @@
 #include "common/bubblewrap/image_store.hpp"
 #include "common/core/digest.hpp"
 #include "common/fs/files.hpp"
+#include "tests/support/processes.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 namespace cupel::test {
@@ -77,13 +77,7 @@ void BubblewrapLab::set_mount_budget(std::optional<std::uint64_t> bytes,
 }
 
 std::vector<std::string> BubblewrapLab::left_behind() {
-  std::vector<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline");
-    const std::string words{std::istreambuf_iterator<char>(file), {}};
-    if (words.find(mark) != std::string::npos) found.push_back(words);
-  }
-  return found;
+  return tests::command_lines_with(mark);
 }
 
 }  // namespace cupel::test

@@ -1,5 +1,6 @@
 // `cupel run --local` as people run it, with the engine that `cupel` finds by itself.
 #include "common/fs/files.hpp"
+#include "tests/support/processes.hpp"
 #include "tests/unit/coordinator_app/daemon_process.hpp"
 
 #include <gtest/gtest.h>
@@ -36,15 +37,7 @@ class LocalRunTest : public testing::Test {
         std::vector<std::string>{"run", "--local", "-f", (dir_ / "c.yaml").string()});
   }
   /// Command lines of processes that have this test's directory in them.
-  std::vector<std::string> processes() const {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      std::ifstream file(entry.path() / "cmdline");
-      const std::string words{std::istreambuf_iterator<char>(file), {}};
-      if (words.find(dir_.string()) != std::string::npos) found.push_back(words);
-    }
-    return found;
-  }
+  std::vector<std::string> processes() const { return tests::command_lines_with(dir_.string()); }
   unsigned mode(const std::filesystem::path& path) const {
     struct stat info{};
     EXPECT_EQ(::lstat(path.c_str(), &info), 0) << path;

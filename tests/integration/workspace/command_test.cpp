@@ -3,6 +3,7 @@
 #include "common/bubblewrap/workspace_facts.hpp"
 #include "common/fs/files.hpp"
 #include "tests/integration/workspace/workspace.hpp"
+#include "tests/support/processes.hpp"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -73,17 +74,6 @@ TEST_F(WorkspaceCommandTest, TheTimeLimitEndsWhatIgnoresSignals) {
   EXPECT_LT(seen.report.wall, std::chrono::seconds(30));
 }
 
-/// Processes whose command line has this word.
-int processes_with(const std::string& word) {
-  int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline");
-    const std::string line((std::istreambuf_iterator<char>(file)), {});
-    if (line.find(word) != std::string::npos) ++count;
-  }
-  return count;
-}
-
 TEST_F(WorkspaceCommandTest, NothingIsLeftOfACommandThatIsEndedWhileItIsMade) {
   // bubblewrap's child promises to die with it only after a while; an early kill left it behind.
   const std::string word = "60." + std::to_string(::getpid());
@@ -94,8 +84,9 @@ TEST_F(WorkspaceCommandTest, NothingIsLeftOfACommandThatIsEndedWhileItIsMade) {
     ASSERT_TRUE(run) << run.error().text();
     (void)poll(nullptr, 0, round / 4);
   }
-  for (int i = 0; i < 100 && processes_with(word) > 0; ++i) (void)poll(nullptr, 0, 20);
-  EXPECT_EQ(processes_with(word), 0);
+  for (int i = 0; i < 100 && !tests::command_lines_with(word).empty(); ++i)
+    (void)poll(nullptr, 0, 20);
+  EXPECT_TRUE(tests::command_lines_with(word).empty());
 }
 
 TEST_F(WorkspaceCommandTest, QuotasEndWhatGrowsBeyondThem) {
