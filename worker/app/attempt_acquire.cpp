@@ -38,11 +38,12 @@ asio::awaitable<TaskResult> TaskRunner::acquire_source(AttemptPtr attempt, Acqui
       co_return result;
     }
     bundle = *directory + "/source.pack";
-    auto fetched =
-        co_await asio::co_spawn(parts_.bulk.executor(),
-                                parts_.bulk.download(attempt->key(), packed->artifact,
-                                                     kArtifactBytesMax, bundle, kDownloadLimit),
-                                asio::use_awaitable);
+    auto fetched = co_await asio::co_spawn(
+        parts_.bulk.executor(),
+        parts_.bulk.download(attempt->key(), packed->artifact, kArtifactBytesMax, bundle,
+                             kDownloadLimit,
+                             [cancel = attempt->cancel] { return cancel->cancelled(); }),
+        asio::use_awaitable);
     if (!fetched) {
       (void)fs::remove_tree(*directory);
       result.ending = Ending::interrupted;

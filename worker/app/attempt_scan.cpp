@@ -35,7 +35,8 @@ asio::awaitable<Result<std::string>> TaskRunner::have_artifact(
   if (!file) co_return file.error();
   auto fetched = co_await asio::co_spawn(
       parts_.bulk.executor(),
-      parts_.bulk.download(attempt->key(), digest, bytes_max, *file, kDownloadLimit),
+      parts_.bulk.download(attempt->key(), digest, bytes_max, *file, kDownloadLimit,
+                           [cancel = attempt->cancel] { return cancel->cancelled(); }),
       asio::use_awaitable);
   if (!fetched) {
     (void)fs::remove_tree(*file);

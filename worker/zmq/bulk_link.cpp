@@ -39,6 +39,13 @@ Error stopped_error() {
   return {.code = Errc::cancelled, .what = "the worker stops", .detail = {}, .hint = {}};
 }
 
+Error given_up_error(const Digest& digest) {
+  return {.code = Errc::cancelled,
+          .what = "nobody needs artifact sha256:" + digest.hex() + " any more",
+          .detail = {},
+          .hint = {}};
+}
+
 std::uint64_t transfer_of(const BulkToWorker& message) {
   return std::visit([](const auto& m) { return m.transfer; }, message);
 }
@@ -233,7 +240,7 @@ asio::awaitable<Result<void>> BulkLink::upload(LiveLease lease, Digest digest, s
 
 asio::awaitable<Result<void>> BulkLink::download(LiveLease lease, Digest digest,
                                                  std::uint64_t size_max, std::string file,
-                                                 Duration limit) {
+                                                 Duration limit, std::function<bool()> given_up) {
   const auto deadline = Clock::now() + limit;
   wire::BulkDownload download(lease, digest, size_max);
   Registration registration(*this);
@@ -243,6 +250,7 @@ asio::awaitable<Result<void>> BulkLink::download(LiveLease lease, Digest digest,
   std::uint64_t begun_in = 0;
   while (download.state() != wire::TransferState::done) {
     if (stopped_) co_return stopped_error();
+    if (given_up && given_up()) co_return given_up_error(digest);
     if (download.state() == wire::TransferState::failed) co_return *download.error();
     if (Clock::now() >= deadline) co_return limit_spent(digest);
     if (download.state() == wire::TransferState::running && begun_in != session_)

@@ -43,11 +43,13 @@ class BulkLink {
   [[nodiscard]] boost::asio::awaitable<Result<void>> upload(LiveLease lease, Digest digest,
                                                             std::string bytes, Duration limit);
 
-  /// Writes the artifact to `file` (which must not exist), verified. Errors: as upload, io_error,
-  /// disk_full.
+  /// Writes the artifact to `file` (which must not exist), verified. `given_up`, asked on this
+  /// link's thread: nobody needs it any more, so that it ends within 15 seconds (cancelled).
+  /// Errors: as upload, io_error, disk_full.
   [[nodiscard]] boost::asio::awaitable<Result<void>> download(LiveLease lease, Digest digest,
                                                               std::uint64_t size_max,
-                                                              std::string file, Duration limit);
+                                                              std::string file, Duration limit,
+                                                              std::function<bool()> given_up = {});
   void stop();
 
  public:
