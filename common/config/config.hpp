@@ -68,6 +68,14 @@ class Schema {
   /// What no value shows alone: called with valid values, when the program is to run and by `config
   /// check`. An error of unfit() is told at the place of its setting.
   void rule(std::function<Result<void>(const Settings&)> rule);
+  /// The rule that a program can make its own options of the values.
+  template <typename Options>
+  void rule_of(Result<Options> (*options_from)(const Settings&)) {
+    rule([options_from](const Settings& settings) -> Result<void> {
+      const Result<Options> options = options_from(settings);
+      return options ? Result<void>() : options.error();
+    });
+  }
 
   [[nodiscard]] const Setting* find(std::string_view name) const;
   [[nodiscard]] const std::vector<Setting>& settings() const { return settings_; }

@@ -76,10 +76,7 @@ config::Schema settings_schema() {
                         "Plans campaigns, leases their tasks to workers and keeps the results.");
   schema.default_file("/etc/cupel/coordinator.yaml");
   schema.default_file("/etc/cupel/coordinator.d");
-  schema.rule([](const config::Settings& settings) -> Result<void> {
-    const auto options = options_from(settings);
-    return options ? Result<void>() : options.error();
-  });
+  schema.rule_of(options_from);
   schema.add({.name = "data_dir",
               .type = Type::path,
               .sentence = "Store, artifacts, plans and secrets; made 0700",

@@ -274,10 +274,7 @@ config::Schema settings_schema() {
   config::Schema schema("cupel-worker", "CUPEL_WORKER",
                         "Runs the tasks of a Cupel coordinator in sandboxes of this machine.");
   schema.default_file("/etc/cupel/worker.yaml");
-  schema.rule([](const config::Settings& settings) -> Result<void> {
-    const auto options = options_from(settings);
-    return options ? Result<void>() : options.error();
-  });
+  schema.rule_of(options_from);
   add_connection(schema);
   add_engine(schema);
   add_engine_budgets(schema);
