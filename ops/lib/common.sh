@@ -32,6 +32,19 @@ as_root() {
 
 disk_free_mib() { df -Pm "${1:-/}" | awk 'NR == 2 { print $4 }'; }
 
+# require_disk MIB WHY TREE...: what a whole run takes, less what earlier ones left in these build trees. A disk that fills up
+# in the middle looks like anything but that.
+require_disk() {
+  local need=$1 why=$2 free tree size
+  shift 2
+  free=$(disk_free_mib "$CUPEL_ROOT")
+  for tree in "$@"; do
+    size=$({ du -sm "$CUPEL_ROOT/build/$tree" 2>/dev/null || true; } | awk '{ print $1 }')
+    need=$((need - ${size:-0}))
+  done
+  [ "$free" -ge "$need" ] || die "only $free MiB of disk are free here, and $need MiB are needed" "$why"
+}
+
 require_platform() {
   [ "$(uname -sm)" = "Linux x86_64" ] ||
     die "Cupel runs on linux/amd64; this is $(uname -sm)" "other machines are not tested yet"

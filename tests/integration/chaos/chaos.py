@@ -156,11 +156,7 @@ class Chaos(blows.Blows):
         rows = [row for row in self.fleet.campaigns() if row["state"] not in ("finished", "cancelled")]
         if rows:
             return f"campaigns are open: {[(row['name'], row['state'], row['tasks']) for row in rows]}"
-        left = self.fleet.own_containers()
-        if left:
-            return f"containers are left: {[(one['Names'], one['State']) for one in left]}"
-        waiting = [str(file) for file in self.fleet.dir.glob("w*/outbox/*.result")]
-        return f"results wait: {waiting}" if waiting else ""
+        return self.fleet.unsettled()
 
     def keep_busy_no_more(self):
         for client in self.clients:

@@ -282,8 +282,7 @@ class Suite:
                 self.fleet.request("POST", f"/api/v1/campaigns/{row['id']}/cancel", body="{}")
         self.more_work().wait(60)
         self.until(lambda: all(row["state"] in ("finished", "cancelled") for row in self.fleet.campaigns()), "all campaigns end", 240)
-        self.until(lambda: not self.fleet.own_containers() and not any(self.fleet.dir.glob("w*/outbox/*.result")),
-                   "containers and outboxes are empty", 60)
+        self.until(lambda: not self.fleet.unsettled(), "containers and outboxes are empty", 60)
 
     # -- the answer -------------------------------------------------------------------------------
 

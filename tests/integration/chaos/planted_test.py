@@ -27,6 +27,7 @@ class Planted(unittest.TestCase):
         paths = [harness.module(cls.fleet.dir / "repositories", "pass", harness.PASSING)]
         cls.campaign = cls.fleet.submit(harness.campaign_of(paths))
         rows = cls.fleet.wait(cls.campaign)
+        cls.fleet.settle()
         cls.task = rows[0]["task"]
         cls.number = cls.sql("SELECT task FROM results ORDER BY at_us DESC LIMIT 1")
 

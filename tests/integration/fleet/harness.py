@@ -87,6 +87,7 @@ class Fleet:
             self.start_coordinator()
             for index in range(1, workers + 1):
                 self.add_worker(index)
+            self.wait_until_work_is_taken()
         except BaseException:
             self.close(check=False)
             raise
@@ -168,6 +169,14 @@ class Fleet:
         if wait:
             self._wait_for_file(ready, self.workers[index - 1], seconds=120)
 
+    def wait_until_work_is_taken(self, seconds=60):
+        """Until the coordinator has heard of every worker that it takes tasks: only then a campaign is divided among all."""
+        deadline = time.monotonic() + seconds
+        while sum(worker["slots"] > 0 for worker in self.get("/api/v1/workers")["workers"]) < len(self.workers):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not every worker takes tasks: {self.get('/api/v1/workers')}\n{self.tails()}")
+            time.sleep(0.05)
+
     def _wait_for_file(self, path, daemon, seconds=60):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -210,6 +219,21 @@ class Fleet:
             raise AssertionError("\n".join(problems) + "\n" + self.tails())
         if not keep:
             shutil.rmtree(self.dir, ignore_errors=True)
+
+    def unsettled(self):
+        """What the workers still have after their last result: '' once it is removed and acknowledged."""
+        left = self.own_containers()
+        if left:
+            return f"containers are left: {[(one['Names'], one['State']) for one in left]}"
+        waiting = [str(file) for file in self.dir.glob("w*/outbox/*.result")]
+        return f"results wait: {waiting}" if waiting else ""
+
+    def settle(self, seconds=60):
+        deadline = time.monotonic() + seconds
+        while self.unsettled():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{self.unsettled()}\n{self.tails()}")
+            time.sleep(0.05)
 
     def own_containers(self):
         return [c for worker in self.worker_ids().values() for c in self.engine.containers(**{"cupel.worker": worker})]

@@ -138,6 +138,10 @@ class Pair(harness.Fleet):
     def start_worker(self, index, wait=True):
         super().start_worker(index, wait and self.with_engine)
 
+    def wait_until_work_is_taken(self, seconds=60):
+        if self.with_engine:
+            super().wait_until_work_is_taken(seconds)
+
     def token(self):
         return (self.dir / "token").read_text().split()[0]
 

@@ -67,6 +67,27 @@ TEST_F(AgentTest, GivesWaitingLeasesBackWhenItMustRest) {
   EXPECT_EQ(agent_->status().running, 2U);
 }
 
+TEST_F(AgentTest, SaysAtOnceThatItTakesWorkAndThatItDoesNot) {
+  restart({}, 0);
+  join();
+  Capacity open;
+  open.slots = 2;
+
+  step(CapacityChanged{open});
+  ASSERT_NE(sent<Heartbeat>(), nullptr);
+  EXPECT_EQ(sent<Heartbeat>()->capacity.slots, 2U);
+
+  open.slots = 1;
+  step(CapacityChanged{open});
+  EXPECT_EQ(sent<Heartbeat>(), nullptr);
+
+  step(CapacityChanged{Capacity{}});
+  ASSERT_NE(sent<Heartbeat>(), nullptr);
+  EXPECT_EQ(sent<Heartbeat>()->capacity.slots, 0U);
+  step(Tick{});
+  EXPECT_EQ(sent<Heartbeat>(), nullptr);
+}
+
 TEST_F(AgentTest, StopsDrainingWhenTheOperatorTakesItBackButNotAfterTerm) {
   join();
   tell(Drain{true, 0});

@@ -40,7 +40,11 @@ AgentActions Agent::step(AgentEvent event, TimePoint now) {
   start_waiting();
   send_results(now, false);
   const bool soon = capacity_dirty_ && now - last_beat_ >= heartbeat_ / 4;
-  if (session_ == SessionState::ready && (soon || now >= next_heartbeat_)) send_heartbeat(now);
+  // A fleet divides its work among those that it knows to take some: this can't wait.
+  const bool at_once = takes_work() != told_it_takes_work_;
+  if (session_ == SessionState::ready && (soon || at_once || now >= next_heartbeat_)) {
+    send_heartbeat(now);
+  }
   return std::exchange(out_, {});
 }
 

@@ -220,6 +220,7 @@ class Agent {
   [[nodiscard]] TimePoint sent_at(std::uint64_t beat) const;
   [[nodiscard]] std::uint32_t running() const;
   [[nodiscard]] Capacity advertised() const;
+  [[nodiscard]] bool takes_work() const;
   [[nodiscard]] std::vector<LiveLease> held() const;
   std::uint64_t next_beat(TimePoint now);
   void exit(int code, std::string text);
@@ -242,6 +243,7 @@ class Agent {
   TimePoint last_beat_;
   std::uint32_t hello_attempt_ = 0;
   bool capacity_dirty_ = false;
+  bool told_it_takes_work_ = false;  ///< In the newest hello or heartbeat.
   bool draining_ = false;
   bool drain_exits_ = false;
   bool drain_cancelled_ = false;

@@ -79,6 +79,7 @@ void Agent::say_hello(TimePoint now) {
   hello.host = settings_.host;
   hello.engine = settings_.engine;
   hello.capacity = advertised();
+  told_it_takes_work_ = takes_work();
   for (const auto& [token, attempt] : attempts_) {
     hello.running.push_back({attempt.lease.spec.id, token});
   }
@@ -153,6 +154,7 @@ void Agent::on(HelloAgain& /*message*/, TimePoint now) {
 void Agent::send_heartbeat(TimePoint now) {
   Heartbeat heartbeat;
   heartbeat.capacity = advertised();
+  told_it_takes_work_ = takes_work();
   heartbeat.renew = held();
   heartbeat.beat = next_beat(now);
   next_heartbeat_ = now + heartbeat_;
@@ -164,6 +166,10 @@ Capacity Agent::advertised() const {
   Capacity capacity = capacity_;
   capacity.draining = draining_;
   return capacity;
+}
+
+bool Agent::takes_work() const {
+  return capacity_.slots > 0 && !draining_;
 }
 
 std::vector<LiveLease> Agent::held() const {
